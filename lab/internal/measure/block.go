@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ type block struct {
 	*Plan
 	trials  []Trial
 	client  *client
+	others  proc.Others
 	sampler *machine.Sampler
 	began   time.Time
 	last    reading
@@ -36,19 +38,21 @@ type block struct {
 type reading struct {
 	subjects []Clocks
 	at       time.Time
-	cores    time.Duration // for which the servers' cores were not idle
-	seen     bool          // whether that is known
+	cores    time.Duration         // for which the servers' cores were not idle
+	seen     bool                  // whether that is known
+	others   map[int]time.Duration // CPU time of other processes; nil where not all can be seen
 	wire     slots.Passed
 }
 
 // A turn is one slot of a subject, with what the engine read before and after it.
 type turn struct {
 	load.SlotReport
-	server    []time.Duration // CPU time by process; where processes came or went, their sum
-	idle      time.Duration   // CPU time of the other servers
-	strangers time.Duration   // of others on the servers' cores
-	took      time.Duration   // from one reading to the next
-	wire      slots.Passed
+	server []time.Duration // CPU time by process; where processes came or went, their sum
+	idle   time.Duration   // CPU time of the other servers
+	rest   time.Duration   // for which the servers' cores ran something else than servers and client
+	others time.Duration   // CPU time of other processes, on any core; rest where not all can be seen
+	took   time.Duration   // from one reading to the next
+	wire   slots.Passed
 }
 
 // errEnded ends a block whose trials have a fault that says why.
@@ -77,6 +81,10 @@ func (p *Plan) with(ctx context.Context, do func(*block) error) error {
 	}()
 	if err := b.each(ctx, func(ctx context.Context, i int) error { return p.Subjects[i].Up(ctx) }); err != nil {
 		return err
+	}
+	b.others.Roots = []int{os.Getpid()}
+	for _, s := range p.Subjects {
+		b.others.Roots = append(b.others.Roots, s.CPU().PIDs...)
 	}
 	return do(b)
 }
@@ -243,7 +251,13 @@ func (b *block) turn(ctx context.Context, s load.Slot) (t turn, err error) {
 		known += time.Duration(r.ClientCPUS * float64(time.Second))
 	}
 	if b.last.seen {
-		t.strangers = b.last.cores - before.cores - known // negative by a tick at times
+		t.rest = b.last.cores - before.cores - known // negative by a tick at times
+	}
+	if t.others = t.rest; before.others != nil && b.last.others != nil {
+		t.others = 0
+		for pid, cpu := range b.last.others {
+			t.others += max(0, cpu-before.others[pid])
+		}
 	}
 	if b.Link.Lost() {
 		err = errWireLost
@@ -258,6 +272,7 @@ func (b *block) read() (r reading) {
 		r.subjects = append(r.subjects, s.CPU())
 	}
 	r.cores, r.seen = cores.RunTime(b.ServerCPUs)
+	r.others, _ = b.others.Read()
 	r.wire, _ = b.Link.Read() // a wire that is gone is told of by Lost
 	return r
 }

@@ -30,12 +30,8 @@ func (b *block) figures(i int, w machine.Window) {
 	}
 	attended(m, b.held[i])
 	turns := slices.Clone(b.turns[i])
-	var strangers, took time.Duration
-	for _, one := range turns {
-		strangers, took = strangers+one.strangers, took+one.took
-	}
-	if took > 0 && b.last.seen {
-		t.Strangers = strangers.Seconds() / took.Seconds()
+	if b.last.seen {
+		t.Strangers = strangers(turns)
 		m[gate.Strangers] = max(0, t.Strangers) // below 0 by a tick at times
 	}
 	if turns = slices.DeleteFunc(turns, func(t turn) bool { return t.Failed != "" }); len(turns) == 0 {
@@ -53,6 +49,19 @@ func (b *block) figures(i int, w machine.Window) {
 		}
 	}
 	b.sums(i, turns)
+}
+
+// strangers is what other processes ran on the servers' cores in some turns, in cores. What the kernel does for the
+// packets of a wire is on nobody's clock, and follows the load: so it is no more than the clocks of others show.
+func strangers(turns []turn) float64 {
+	var rest, others, took time.Duration
+	for _, one := range turns {
+		rest, others, took = rest+one.rest, others+one.others, took+one.took
+	}
+	if took == 0 {
+		return 0
+	}
+	return min(rest, others).Seconds() / took.Seconds()
 }
 
 // slot is a turn as a trial keeps it.

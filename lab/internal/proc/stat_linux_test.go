@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 )
 
 // A line as the kernel writes it, with a name that looks like more fields.
@@ -54,5 +55,38 @@ func TestOneThatHasEndedHasNoClock(t *testing.T) {
 	}
 	if v, ok := Time(cmd.Process.Pid); ok {
 		t.Errorf("%v", v)
+	}
+}
+
+// The kernel's threads work for whoever sends packets, so they are no other processes; nor is a tree that is known.
+func TestOthersAreProcessesAlone(t *testing.T) {
+	if Command(kthreadd) != "kthreadd" {
+		t.Skip("this process does not see all of the machine's")
+	}
+	cmd := exec.Command("sh", "-c", "while :; do :; done")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	all, known := &Others{}, &Others{Roots: []int{os.Getpid()}}
+	before, _ := all.Read()
+	time.Sleep(200 * time.Millisecond)
+	after, ok := all.Read()
+	if spent := after[cmd.Process.Pid] - before[cmd.Process.Pid]; !ok || spent <= 0 {
+		t.Errorf("a process that runs used %v", spent)
+	}
+	for pid := range after {
+		if s, err := ReadStat(pid); err == nil && (pid == kthreadd || s.Parent == kthreadd) {
+			t.Errorf("%s is a thread of the kernel", s.Name)
+		}
+	}
+	if _, own := after[os.Getpid()]; !own {
+		t.Error("this process is not among all")
+	}
+	rest, _ := known.Read()
+	for _, pid := range []int{os.Getpid(), cmd.Process.Pid} {
+		if _, listed := rest[pid]; listed || len(rest) == 0 {
+			t.Errorf("%d is of a known tree; others are %d", pid, len(rest))
+		}
 	}
 }

@@ -3,6 +3,7 @@ package proc
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -103,11 +104,13 @@ func (t *Tree) Read() (r Times) {
 	return r
 }
 
-// Descendants lists some processes and then their descendants, parents first, each once; 0 is none. They are
-// found by the parent that each process names: the kernel's own lists of children may miss one while
+// Descendants lists some processes and then their descendants, parents first, each once; 0 is none.
+func Descendants(roots ...int) []int { return lineage(children(), roots) }
+
+// children lists the machine's processes by their parents. The kernel's own lists of children may miss one while
 // processes come and go.
-func Descendants(roots ...int) []int {
-	children := map[int][]int{}
+func children() map[int][]int {
+	all := map[int][]int{}
 	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
@@ -115,9 +118,13 @@ func Descendants(roots ...int) []int {
 			continue
 		}
 		if s, err := ReadStat(pid); err == nil { // else it has ended meanwhile
-			children[s.Parent] = append(children[s.Parent], pid)
+			all[s.Parent] = append(all[s.Parent], pid)
 		}
 	}
+	return all
+}
+
+func lineage(children map[int][]int, roots []int) []int {
 	out := strict.Filter(roots, func(pid int) bool { return pid > 0 })
 	seen := strict.Collect(out, func(pid int) int { return pid })
 	for i := 0; i < len(out); i++ {
@@ -129,6 +136,39 @@ func Descendants(roots ...int) []int {
 		}
 	}
 	return out
+}
+
+// Others are the machine's processes without the kernel's threads, which work for whoever sends packets, and without
+// some trees.
+type Others struct {
+	Roots []int // of the trees
+
+	pids   []int
+	newest string // as of a Tree
+}
+
+// kthreadd is the parent of the kernel's threads, where all of the machine's processes can be seen.
+const kthreadd = 2
+
+// Read reads their clocks. A process that begins and ends between two readings is in neither. ok is false where not
+// all of the machine's processes can be seen, as in a container.
+func (o *Others) Read() (cpu map[int]time.Duration, ok bool) {
+	if newest := newestProcess(); newest == "" || newest != o.newest {
+		all := children()
+		known := strict.Collect(lineage(all, append(slices.Clone(o.Roots), kthreadd)), func(pid int) int { return pid })
+		o.newest, o.pids = newest, slices.DeleteFunc(slices.Concat(slices.Collect(maps.Values(all))...),
+			func(pid int) bool { return known[pid] })
+	}
+	if Command(kthreadd) != "kthreadd" {
+		return nil, false
+	}
+	cpu = map[int]time.Duration{}
+	for _, pid := range o.pids {
+		if t, ok := Time(pid); ok {
+			cpu[pid] = t
+		}
+	}
+	return cpu, true
 }
 
 // Status is a field of a process's or a thread's status, as the kernel prints it.
