@@ -20,9 +20,9 @@ func TestHelpIsOfTheCommand(t *testing.T) {
 		{[]string{"--version"}, "lab, built from "},
 		{[]string{"version"}, " by go"},
 		{[]string{"new", "experiment", "--help"}, "Usage: lab new experiment <name>"},
-		{[]string{"--help"}, "Verdicts of run count all blocks"},
-		{[]string{"run", "--help"}, "Usage: lab run <experiment> [flags]"},
-		{[]string{"help", "reproduce"}, "--budget"},
+		{[]string{"--help"}, "Verdicts count all blocks"},
+		{[]string{"run", "--help"}, "Usage: lab run [<name> ...] [flags]"},
+		{[]string{"help", "run"}, "--budget"},
 	} {
 		var out, errs bytes.Buffer
 		if status := command(context.Background(), c.args, &out, &errs); status != exitHeld || errs.Len() > 0 ||
@@ -58,13 +58,13 @@ func TestACallThatIsWrongIsRefusedInOneLine(t *testing.T) {
 	}
 	for _, c := range []struct{ call, says string }{
 		{"frobnicate", `no command "frobnicate"`},
-		{"reproduse", `no command "reproduse", did you mean "reproduce"?`},
+		{"machine", `no command "machine", did you mean "machines"?`},
 		{"new experiment", `expected "<name>"; see lab help new experiment`},
 		{"new", "see lab help new"},
-		{"run", "one experiment"},
-		{"run 11-theads", `no experiment "11-theads"; did you mean "11-threads"?`},
-		{"run nothing-like-it", "lab/experiments has a file for each"},
-		{"run 11-threads 98-other", "unexpected argument 98-other; see lab help run"},
+		{"run", "name experiments or entries, or say --core, or --all"},
+		{"run --all 11", "one of these"},
+		{"run 11-theads", `no experiment and no entry "11-theads"; did you mean "11-threads"?`},
+		{"run 99", `no experiment and no entry "99"`},
 		{"run 11-threads --blocks -1", "--blocks -1: use 1 to 1000"},
 		{"run 11-threads -port 0", "--port 0: use 1 to 65535"},
 		{"run 11-threads --budget 25h", "--budget 25h0m0s: use 1s to 24h"},
@@ -73,8 +73,6 @@ func TestACallThatIsWrongIsRefusedInOneLine(t *testing.T) {
 		{"run 11-threads --prot 1", `unknown flag --prot, did you mean "--port"? (see lab help run)`},
 		{"run a\x1b]0;pwn\a", `\x1b]0;pwn`},
 		{"a\x1b[2J", `a\x1b[2J`},
-		{"reproduce 99", `no entry and no experiment is called "99"`},
-		{"reproduce --all 11", "not both"},
 		{"check now", "unexpected argument now"},
 		{"tune aply rps", `must be one of "plan"`},
 		{"tune plan rsp", `no knob "rsp"; did you mean "rps"? There are rps`},

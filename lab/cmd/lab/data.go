@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +17,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/site"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/tune"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -52,37 +52,33 @@ func (checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	list := func(faults []archive.Fault) {
-		for _, f := range faults {
-			fmt.Fprintln(out, strict.Lines(fmt.Sprintf("%s: %v", f.Path, f.Err)))
-		}
-	}
 	j, faults, err := archive.Open(root)
 	if err != nil {
 		return exitFailed, err
 	}
-	faults = append(faults, undecidable(j)...)
-	if list(faults); len(faults) > 0 {
-		return exitFailed, fmt.Errorf("%s", words.Count(len(faults), "file has a fault", "files have faults"))
+	var proof archive.Proof
+	says := []string{"file has a fault", "files have faults"}
+	if faults = append(faults, undecidable(j)...); len(faults) == 0 {
+		says = []string{"run was not made with what git has at its commit", "runs were not made with what git has at their commits"}
+		if proof, faults, err = j.Prove(); err != nil {
+			return exitFailed, err
+		}
 	}
-	proof, faults, err := j.Prove()
-	if err != nil {
-		return exitFailed, err
+	for _, f := range faults {
+		fmt.Fprintln(out, strict.Lines(fmt.Sprintf("%s: %v", f.Path, f.Err)))
 	}
-	if list(faults); len(faults) > 0 {
-		return exitFailed, fmt.Errorf("%s not made with what git has at their commit",
-			words.Count(len(faults), "run was", "runs were"))
+	if len(faults) > 0 {
+		return exitFailed, errors.New(words.Count(len(faults), says[0], says[1]))
 	}
 	for _, f := range proof.Open {
 		fmt.Fprintf(out, "%s: not proved: %v\n", f.Path, f.Err)
 	}
+	shown := fmt.Sprintf("%d of %d measured runs, as git shows", len(j.Runs)-len(proof.Open), len(j.Runs))
 	if proof.Unchecked != "" {
-		fmt.Fprintf(out, "written down before they ran: not checked: %s\n", proof.Unchecked)
-	} else {
-		fmt.Fprintf(out, "written down before they ran: %d of %d measured runs, as git shows\n", len(j.Runs)-len(proof.Open),
-			len(j.Runs))
+		shown = "not checked: " + proof.Unchecked
 	}
-	fmt.Fprintf(out, "%d experiments, %d hosts and %d runs are in order\n", len(j.Experiments), len(j.Hosts), len(j.Runs))
+	fmt.Fprintf(out, "written down before they ran: %s\n%d experiments, %d hosts and %d runs are in order\n", shown,
+		len(j.Experiments), len(j.Hosts), len(j.Runs))
 	return exitHeld, nil
 }
 
@@ -101,48 +97,15 @@ func (doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	left, err := tune.All()
-	if err != nil {
-		return exitFailed, err
+	machine := doctor.Finding{Level: doctor.Good, About: "machine", Seen: w.ID + ", " + w.Origin}
+	if alike := w.Lookalikes(j); alike != "" {
+		machine.Seen += ". If it is " + alike + ", which has the same parts, give it that name, by --host or in .lab-host"
 	}
-	m := doctor.Machine{Split: split, Allowed: allowed, Wire: wire.Try}
-	findings := slices.Concat(identified(w, w.Lookalikes(j)), unrestored(left), m.Findings())
-	status := exitHeld
+	findings := append([]doctor.Finding{machine}, doctor.Machine{Split: split, Allowed: allowed, Wire: wire.Try}.Findings()...)
 	if slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Level == doctor.Fault }) {
-		status = exitFailed
+		return exitFailed, doctor.Print(out, findings)
 	}
-	return status, doctor.Print(out, findings)
-}
-
-// identified says under which name this machine's results are kept, and why.
-func identified(w *session.Machine, alike string) []doctor.Finding {
-	f := doctor.Finding{Level: doctor.Good, About: "machine", Seen: w.ID + ", " + w.Origin}
-	if alike != "" {
-		f.Seen += ". If it is " + alike + ", which has the same parts, give it that name, by --host or in .lab-host"
-	}
-	if w.Drawn {
-		f.Seen += ". Nothing of its own tells it apart from others of its kind, because " + w.Kind +
-			". Its first run keeps the name in .lab-host"
-	}
-	return []doctor.Finding{f}
-}
-
-// unrestored names kernel settings that something turned and nothing has restored.
-func unrestored(left []tune.Left) (fs []doctor.Finding) {
-	for _, l := range left {
-		f := doctor.Finding{Level: doctor.Fault, About: "settings", Seen: l.String(), Means: "a run refuses to begin with it",
-			Mend: tune.Restore}
-		switch {
-		case l.Service(): // experiments need it stopped
-			f.Level, f.Means, f.Mend = doctor.Good, "", ""
-		case l.Orphan():
-			f.Level, f.Means = doctor.Limit, "the next run restores it, where it may"
-		case l.Held():
-			f.Mend = ""
-		}
-		fs = append(fs, f)
-	}
-	return fs
+	return exitHeld, doctor.Print(out, findings)
 }
 
 type siteCall struct {

@@ -15,15 +15,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/measure"
-	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
-// Exit statuses, from good to bad. That of a run is how its claims stand.
+// Exit statuses, from good to bad.
 const (
-	exitHeld   = int(session.Held)
-	exitFailed = cli.Failed // a run failed, a check found faults, or the call was wrong
+	exitHeld    = 0          // each claim is confirmed or not applicable
+	exitNotHeld = 1          // some is refuted or open
+	exitFailed  = cli.Failed // a run failed, a check found faults, or the call was wrong
 )
 
 func main() { cli.Main(command, fleet.Called, wire.Called, measure.Answer) }
@@ -33,8 +33,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 		fmt.Fprintf(errs, "lab: %s\n", strict.Lines(err.Error()))
 		return exitFailed
 	}
-	p := cli.Program{Name: "lab", Commands: &subcommands{}, Help: helps,
-		Hints: map[string]string{`expected "<experiment>"`: "%s takes one experiment; lab/experiments has a file for each"}}
+	p := cli.Program{Name: "lab", Commands: &subcommands{}, Help: helps}
 	return p.Run(args, out, errs, func(command any) (int, error) { return command.(subcommand).do(ctx, out) })
 }
 
@@ -46,15 +45,14 @@ type subcommand interface {
 
 // The subcommands.
 type subcommands struct {
-	Run       runCall       `cmd:"" help:"Run one experiment, until its claims are decided or its budget is spent."`
-	Reproduce reproduceCall `cmd:"" help:"Run the experiments of entries within one budget; without any, the core set. It passes over those that runs made in this clone have decided."`
-	Site      siteCall      `cmd:"" help:"Build the pages into public/ from the data: verdicts, figures, charts, CSV."`
-	New       newCall       `cmd:"" help:"Write a file to start from: an entry or an experiment."`
-	Check     checkCall     `cmd:"" help:"Check every data file."`
-	Doctor    doctorCall    `cmd:"" help:"Say what keeps this machine from measuring, and how to mend it."`
-	Wire      wireCall      `cmd:"" help:"Hold a wire of known line rate between two network namespaces, for commands of yours."`
-	Machines  machinesCall  `cmd:"" help:"Make machines ready that are to load, and say what they are."`
-	Tune      tuneCall      `cmd:"" help:"Turn a knob of the kernel, and back."`
+	Run      runCall      `cmd:"" help:"Measure experiments until their claims are decided."`
+	Check    checkCall    `cmd:"" help:"Check every data file."`
+	Site     siteCall     `cmd:"" help:"Build the pages from the data, or serve them."`
+	New      newCall      `cmd:"" help:"Write a file to start from."`
+	Tune     tuneCall     `cmd:"" help:"Turn a knob of the kernel, and back."`
+	Machines machinesCall `cmd:"" help:"Make machines ready that are to load."`
+	Doctor   doctorCall   `cmd:"" help:"Say what keeps this machine from measuring."`
+	Wire     wireCall     `cmd:"" help:"Hold a wire of known rate, for commands of yours."`
 }
 
 //go:embed help

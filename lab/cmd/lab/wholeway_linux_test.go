@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
@@ -25,8 +24,8 @@ func TestAloneWholeWay(t *testing.T) {
 			}
 			c := newClone(t, way.topology, "/read", way.blocks, 1)
 			s := c.run()
-			if s.status != int(session.NotHeld) {
-				t.Fatalf("exit %d, want %d", s.status, int(session.NotHeld))
+			if s.status != exitNotHeld {
+				t.Fatalf("exit %d, want %d", s.status, exitNotHeld)
 			}
 			f := c.only()
 			if len(f.Trials) < 3*way.blocks || f.Provenance.Seed == 0 || len(f.Conditions) != 3 ||

@@ -33,8 +33,6 @@ type Program struct {
 	// Help has help/NAME.txt on the program, and such a file for each command of which there is more
 	// to say than its tag does.
 	Help embed.FS
-	// Hints are said in place of kong's own words; %s is the command's name.
-	Hints map[string]string
 }
 
 // Failed is the exit status for a wrong call, and for what could not be done.
@@ -214,8 +212,6 @@ func (p Program) refusal(wrong *kong.ParseError) error {
 			word, guess, _ := strings.Cut(rest, ",")
 			says = strings.TrimSuffix(fmt.Sprintf("no command %q,%s", word, guess), ",")
 		}
-	case p.Hints[says] != "":
-		return fmt.Errorf(p.Hints[says], of.Name)
 	default:
 		for at := of; at.Parent != nil; at = at.Parent {
 			help = strings.Replace(help, p.Name+" help", p.Name+" help "+at.Name, 1)

@@ -77,7 +77,7 @@ func (f *File) OtherPrograms(now map[string]host.Binary) []string {
 // began.
 //
 // Ten seconds are longer than the lab itself takes from one block to the next, and a minute is what a budget gives
-// an experiment at least. `lab reproduce` goes round its experiments block by block and stays away from each for
+// an experiment at least. A session goes round its experiments block by block and stays away from each for
 // VisitGap or more, so there a visit has one block.
 const (
 	VisitGap  = 10 * time.Second

@@ -31,7 +31,6 @@ func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 		if trials, err := r.Block(t.Context()); trials != nil || err == nil || err.Error() != says {
 			t.Errorf("%v, %v; want %q", trials, err, says)
 		}
-		r.Rest()
 		p.nothingRuns(t)
 	}
 	// A setting that is restored lets the run go on, for any number of groups.

@@ -172,7 +172,6 @@ func (p place) start(x *experiment.Experiment, conditions ...setting.Levels) *Ru
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.t.Cleanup(r.Rest)
 	if len(conditions) > 0 {
 		r.File.Conditions = nil
 		for i, levels := range conditions {

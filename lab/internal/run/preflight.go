@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,6 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tune"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
 // Ready returns, before anything is measured, what would make every trial fail: Unable where the design
@@ -49,25 +50,12 @@ func (p Plan) Ready() error {
 var clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {host.Loader},
 	setting.Sink: {"event_sink"}, setting.Readers: {"event_reader"}}
 
-// find looks up the programs that the experiment starts. Of a server that is found in PATH, as an interpreter
-// is, that is also the first file that its command names.
+// find looks up the programs that the experiment starts.
 func (p Plan) find() (*host.Programs, error) {
 	names := []string{"lab"}
 	for _, levels := range p.Experiment.Conditions() {
 		levels = p.Experiment.Fixed().With(levels)
-		s := p.Experiment.Server(levels)
-		names = append(append(names, s.Program), clients[experiment.Generator(levels)]...)
-		if strings.Contains(s.Program, "/") {
-			continue
-		}
-		words, _ := s.Line(experiment.Place{Host: "-", Port: "-", Workers: "-"}, nil)
-		file, found := strict.Find(words[1:], func(word string) bool {
-			info, err := os.Stat(experiment.Under(string(p.Root), word))
-			return strings.ContainsAny(word, "/.") && err == nil && info.Mode().IsRegular()
-		})
-		if found {
-			names = append(names, file)
-		}
+		names = append(append(names, p.Experiment.Server(levels).Program), clients[experiment.Generator(levels)]...)
 	}
 	slices.Sort(names)
 	return host.FindPrograms(string(p.Root), p.Lab[0], slices.Compact(names))
@@ -109,8 +97,16 @@ func (p Plan) unreachable() string {
 	if no := fewFiles(needs.Files); no != "" {
 		why = append(why, no)
 	}
+	if p.onWire() {
+		if err := wireHere(); err != nil {
+			why = append(why, fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, strict.Line(err.Error(), 500)))
+		}
+	}
 	return strings.Join(why, "; ")
 }
+
+// wireHere tries once whether a wire can be made here.
+var wireHere = sync.OnceValue(wire.Try)
 
 // fewFiles says why a process here may not open as many files as server or client need, which raise their
 // own limit to the hard one; empty if it may.

@@ -12,7 +12,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -71,15 +70,14 @@ func (p Plan) Of(x *experiment.Experiment) Plan {
 	return p
 }
 
-// A Run is measured block by block. Between two blocks it may rest: then nothing of it is up, and
-// another run may have the machine.
+// A Run is measured block by block. Between two blocks nothing of it is up, and another run may have the machine.
 type Run struct {
 	Plan
 	File *results.File // with the blocks so far
 
 	found  *host.Programs // before the first block
 	clock  measure.Clock
-	link   measure.Link // nil while the run rests
+	link   measure.Link // of the block that is under way
 	groups [][]int
 	dead   int                 // blocks in a row without a valid trial
 	taken  map[int]profile.Set // the profiles of trials, by their numbers
@@ -101,22 +99,13 @@ func Start(p Plan) (r *Run, err error) {
 	return r, nil
 }
 
-// Rest takes down what is up between two blocks. The next block makes it anew.
-func (r *Run) Rest() {
-	if r.link != nil {
-		r.link.Down()
-		r.link = nil
-	}
-}
-
 // Block measures one more block: each group of conditions that can be up together, in the order
 // drawn. Its trials are in the file once all of them are there.
 func (r *Run) Block(ctx context.Context) (trials []results.Trial, err error) {
-	if r.link == nil {
-		if r.link, err = r.up(); err != nil {
-			return nil, err
-		}
+	if r.link, err = r.up(); err != nil {
+		return nil, err
 	}
+	defer r.link.Down()
 	p := r.File.Provenance
 	for _, sequence := range experiment.DrawBlock(r.groups, p.Block.Rounds, r.Seed, p.Blocks+1) {
 		some, err := r.group(ctx, sequence, len(r.File.Trials)+len(trials)+1)
@@ -215,20 +204,13 @@ func (p Plan) onWire() bool { return p.Experiment.Topology.Kind == "netns" }
 
 // up makes the link of the experiment's topology.
 func (p Plan) up() (measure.Link, error) {
-	if p.inFleet() {
+	switch {
+	case p.inFleet():
 		return p.Fleet, nil
+	case p.onWire():
+		return wire.Make(p.spec())
 	}
-	if !p.onWire() {
-		return measure.Loopback{}, nil
-	}
-	w, err := wire.Make(p.spec())
-	if unavailable, ok := errors.AsType[wire.Unavailable](err); ok {
-		return nil, Unable{fmt.Sprintf("no %s topology here: %s", p.Experiment.Topology.Kind, strict.Line(unavailable.Why, 500))}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return w, nil
+	return measure.Loopback{}, nil
 }
 
 // spec is the wire that the design asks for.
@@ -238,7 +220,7 @@ func (p Plan) spec() wire.Spec {
 }
 
 // BlockTime is about how long a block of an experiment takes.
-func BlockTime(x *experiment.Experiment) time.Duration {
+func BlockTime(x *experiment.Experiment) (total time.Duration) {
 	const (
 		overhead  = 600 * time.Millisecond // to start and stop the servers of a group and a client, and to calibrate
 		searching = 7500 * time.Millisecond
@@ -249,18 +231,17 @@ func BlockTime(x *experiment.Experiment) time.Duration {
 		each += seconds(x.ProfileS()) + measure.ExtraTime
 	}
 	all := x.Conditions()
-	total := each // the control's
 	for _, g := range x.Groups() {
-		one, n, s := each, len(g), x.Fixed().With(all[g[0]])
+		one, s := each, x.Fixed().With(all[g[0]])
 		if searches(s) {
 			one += searching
 		}
-		if experiment.AtOnce(s) {
-			n = 1
+		if !experiment.AtOnce(s) {
+			one *= time.Duration(len(g))
 		}
-		total += overhead + time.Duration(n)*one
+		total += overhead + one
 	}
-	return total
+	return total + each // the control's
 }
 
 // scriptPath is a script's path from the repository's root, so that recorded

@@ -1,7 +1,10 @@
 package run
 
 import (
+	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -9,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/slots"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
@@ -23,7 +27,6 @@ func TestARunOverAWire(t *testing.T) {
 	x := design{topology: shaped, block: "slot_s = 0.1\nrounds = 3\nwarmup_s = 0.05"}.parse(t)
 	p.until(func() []results.Trial {
 		r := p.start(x)
-		defer r.Rest()
 		trials := p.block(r)
 		sound(t, x, r.File)
 		if len(r.File.Provenance.Commands) != 1 {
@@ -57,16 +60,21 @@ func TestAWireThatIsGone(t *testing.T) {
 	p := newPlace(t)
 	x := design{topology: shaped, block: longBlock.block}.parse(t)
 	r := p.start(x)
-	var err error
-	if r.link, err = r.up(); err != nil {
-		t.Fatal(err)
-	}
-	killed := p.whileLoaded(func() { _ = syscall.Kill(r.link.PID(), syscall.SIGKILL) })
-	_, err = r.Block(t.Context())
+	killed := p.whileLoaded(func() {
+		for _, pid := range p.children("exe") { // the wrappers of both sides name that which they enter
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			words := strings.Split(string(line), "\x00")
+			if at := slices.Index(words, wire.EnterCall); at >= 0 {
+				side, _ := strconv.Atoi(words[at+1])
+				_ = syscall.Kill(side, syscall.SIGKILL)
+				return
+			}
+		}
+	})
+	_, err := r.Block(t.Context())
 	<-killed
 	if err == nil || !strings.Contains(err.Error(), "the wire between server and client is gone") || len(r.File.Trials) > 0 {
 		t.Errorf("%v, %v", r.File.Trials, err)
 	}
-	r.Rest()
 	p.nothingRuns(t)
 }

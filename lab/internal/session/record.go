@@ -85,25 +85,25 @@ func (r *record) verdicts() *verdict.File {
 	return r.asked.Decide(r.x, r.h, r.runs)
 }
 
-// madeHere reports which runs this clone made: those that git does not track. A committed run may come
-// from another machine, if that was given the same name. If git cannot tell, no run counts: a lab inside
-// another project's checkout has no checkout of its own.
-func madeHere(root journal.Root) func(*results.File) bool {
-	_, err := os.Stat(filepath.Join(string(root), ".git"))
+// counted tells which runs of this machine count: all of the journal's; none, for a trial; or those that this clone
+// made and git does not track, where an experiment is asked anew. If git cannot tell, none is.
+func (s *Session) counted() func(*results.File) bool {
+	if s.Scratch || !s.Anew {
+		return func(*results.File) bool { return !s.Scratch }
+	}
+	root := s.j.Root
+	_, err := os.Stat(root.Path(".git")) // a lab inside another project's checkout has no checkout of its own
 	var out []byte
 	if err == nil {
 		out, err = host.Git(context.Background(), string(root), "ls-files", "-z", "--", "data/results").Output()
 	}
-	tracked := strict.Collect(strings.Split(string(out), "\x00"), func(path string) string {
-		return filepath.Join(string(root), filepath.FromSlash(path))
-	})
+	tracked := strict.Collect(strings.Split(string(out), "\x00"), func(path string) string { return root.Path(path) })
 	return func(f *results.File) bool { return err == nil && !tracked[root.Result(f.Experiment, f.Run)] }
 }
 
-// destination is where runs are written: the journal, or a place of the same layout outside data/ if they
-// are made for trial.
+// destination is where runs are written: the journal, or a place of the same layout outside data/ for a trial.
 func (s *Session) destination() journal.Root {
-	if s.Trial {
+	if s.Scratch {
 		return s.j.Root.Tried()
 	}
 	return s.j.Root

@@ -3,7 +3,6 @@ package session
 import (
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -27,34 +26,21 @@ func (o *outcome) claims() []verdict.Claim {
 	})
 }
 
-// count is how many claims of the call have one of these verdicts; without any, how many there are.
-func (s *Session) count(verdicts ...verdict.Verdict) (n int) {
+// count is how many claims of the call are so.
+func (s *Session) count(so func(verdict.Claim) bool) (n int) {
 	for _, o := range s.outcomes {
-		n += strict.Count(o.claims(), func(c verdict.Claim) bool {
-			return len(verdicts) == 0 || slices.Contains(verdicts, c.Verdict)
-		})
+		n += strict.Count(o.claims(), so)
 	}
 	return n
 }
 
-// decided is how many claims are.
-func (s *Session) decided() int { return s.count(verdict.Confirmed, verdict.Refuted) }
-
-// A Standing says how claims stand.
-type Standing int
-
-const (
-	Held    Standing = iota // each is confirmed or not applicable
-	NotHeld                 // some is refuted or open
-)
-
-// standing is that of the worst verdict.
-func (s *Session) standing() Standing {
-	if s.count(verdict.Refuted, verdict.Open) > 0 {
-		return NotHeld
-	}
-	return Held
+func all(verdict.Claim) bool { return true }
+func decided(c verdict.Claim) bool {
+	return c.Verdict == verdict.Confirmed || c.Verdict == verdict.Refuted
 }
+func notApplicable(c verdict.Claim) bool { return c.Verdict == verdict.NotApplicable }
+func open(c verdict.Claim) bool          { return c.Verdict == verdict.Open }
+func refuted(c verdict.Claim) bool       { return c.Verdict == verdict.Refuted }
 
 // report prints the table of claims, the paths of the results, how disturbed the machine was, in how many
 // blocks faults were, and how many claims are decided.
@@ -62,12 +48,9 @@ func (s *Session) report(out io.Writer) {
 	fmt.Fprintln(out)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CLAIM\tVERDICT\tFIGURES")
-	open := false
 	for _, o := range s.outcomes {
 		for _, c := range o.claims() {
-			name := o.experiment.Name + "/" + c.ID
-			fmt.Fprintf(table, "%s\t%s\t%s\n", name, c.Verdict.Word(), c.Reason)
-			open = open || c.Verdict == verdict.Open
+			fmt.Fprintf(table, "%s/%s\t%s\t%s\n", o.experiment.Name, c.ID, c.Verdict.Word(), c.Reason)
 		}
 	}
 	table.Flush()
@@ -95,9 +78,9 @@ func (s *Session) report(out io.Writer) {
 	if refused > 0 {
 		fmt.Fprintf(out, "faults refused trials in %d of %s\n", refused, words.Count(blocks, "block"))
 	}
-	if open && !s.Trial {
-		fmt.Fprintln(out, "lab reproduce goes on from here: the blocks made in this clone count.")
+	if s.count(open) > 0 && !s.Scratch {
+		fmt.Fprintln(out, "the same command goes on from here: its blocks count")
 	}
-	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", s.decided(), words.Count(s.count(), "claim"),
-		s.count(verdict.NotApplicable))
+	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", s.count(decided), words.Count(s.count(all), "claim"),
+		s.count(notApplicable))
 }

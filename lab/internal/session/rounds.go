@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -28,7 +27,7 @@ type outcome struct {
 	over       bool            // no further block is possible or needed
 
 	run    *run.Run        // under way; nil if none is
-	told   map[string]bool // faults that were said
+	told   map[string]bool // faults and claims that were said
 	clear  int             // blocks that decide its claims if all agree
 	needs  []int           // for each open claim, about how many further blocks decide it
 	block  time.Duration   // about how long one takes
@@ -55,16 +54,8 @@ func (s *Session) spend(ctx context.Context) (failed error) {
 		why = results.Interrupted
 	}
 	for _, o := range s.outcomes {
-		switch {
-		case o.run == nil:
-		case failed == nil || measured(o.run.File) || ctx.Err() != nil && o.run.File.Provenance.Blocks > 0:
+		if o.run != nil && o.run.File.Provenance.Blocks > 0 {
 			failed = errors.Join(failed, s.end(o, why))
-		default: // there is nothing to keep
-			o.run.Rest()
-			o.verdicts = o.record.verdicts()
-			if n := o.run.File.Provenance.Blocks; n > 0 {
-				s.Say("left out %s of a run of %s that failed: no trial is valid", words.Count(n, "block"), o.experiment.Name)
-			}
 		}
 		if o.unmade == "" && failed != nil {
 			o.unmade = "something failed before"
@@ -98,11 +89,6 @@ func (s *Session) measureBlock(ctx context.Context, o *outcome) error {
 	}
 	f := o.run.File
 	trials, err := s.block(o.run, ctx)
-	if none, unable := errors.AsType[run.Unable](err); unable && o.blocks == 0 {
-		o.run = nil
-		s.skip(o, none.Why)
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -112,32 +98,20 @@ func (s *Session) measureBlock(ctx context.Context, o *outcome) error {
 	o.block = o.spent / time.Duration(o.blocks)
 	o.verdicts = o.record.with(f)
 	o.expect()
-	p := f.Provenance
+	p, decided := f.Provenance, s.Blocks == 0 && verdict.Decided(o.verdicts)
 	switch {
 	case p.StoppedEarly != "":
 		p.Ended = results.Failing
-	case verdict.Decided(o.verdicts):
+	case decided:
 		p.Ended = results.Decided
 	case f.Full(), o.blocks == s.Blocks:
 		p.Ended = results.Blocks
 	}
-	o.over = p.StoppedEarly != "" || verdict.Decided(o.verdicts) || o.blocks == s.Blocks
+	o.over = p.StoppedEarly != "" || decided || o.blocks == s.Blocks
 	if s.tellBlock(o, trials); p.Ended != "" {
 		return s.end(o, p.Ended)
 	}
-	if !s.Single {
-		o.run.Rest()
-	}
-	if measured(f) {
-		return s.save(o.run)
-	}
-	return nil
-}
-
-// measured reports whether a run has a trial that counts. One without is kept if it comes to its end or is
-// interrupted, but not if it fails, since that may be why.
-func measured(f *results.File) bool {
-	return slices.ContainsFunc(f.Trials, func(t results.Trial) bool { return t.Valid })
+	return s.save(o.run)
 }
 
 // begin starts a run of an experiment.
@@ -167,7 +141,6 @@ func (s *Session) skip(o *outcome, why string) {
 func (s *Session) end(o *outcome, why results.Ended) error {
 	r := o.run
 	o.run = nil
-	r.Rest()
 	r.File.Provenance.Ended = why
 	packed, err := r.Raw()
 	if err == nil && packed != nil {
@@ -177,7 +150,6 @@ func (s *Session) end(o *outcome, why results.Ended) error {
 		err = s.save(r)
 	}
 	if err != nil {
-		o.verdicts = o.record.verdicts() // without this run
 		return err
 	}
 	o.runs = append(o.runs, r.File)
@@ -188,23 +160,28 @@ func (s *Session) end(o *outcome, why results.Ended) error {
 	return nil
 }
 
-// tellBlock shows the progress after a block. Each fault is said once.
+// tellBlock shows the progress after a block. Each fault is said once, and each claim when it is decided.
 func (s *Session) tellBlock(o *outcome, trials []results.Trial) {
 	f := o.run.File
 	p := f.Provenance
+	once := func(key, format string, args ...any) {
+		if !o.told[key] {
+			o.told[key] = true
+			s.Say("  "+format, args...)
+		}
+	}
 	for _, t := range trials {
 		for _, why := range t.Reasons {
-			if !o.told[why.Gate] {
-				o.told[why.Gate] = true
-				c, _ := strict.Find(f.Conditions, func(c results.Condition) bool { return c.ID == t.Condition })
-				s.Say("  %s block %d  %s: invalid: %s: %s", f.Experiment, p.Blocks, c.Levels.Key(), why.Gate, why.Detail)
-			}
+			c, _ := strict.Find(f.Conditions, func(c results.Condition) bool { return c.ID == t.Condition })
+			once(why.Gate, "%s block %d  %s: invalid: %s: %s", f.Experiment, p.Blocks, c.Levels.Key(), why.Gate, why.Detail)
 		}
 	}
 	for _, note := range f.Warnings {
-		if !o.told[note] {
-			o.told[note] = true
-			s.Say("  %s", note)
+		once(note, "%s", note)
+	}
+	for _, c := range o.verdicts.Claims {
+		if key := o.experiment.Name + "/" + c.ID; decided(c) {
+			once(key, "%s is %s: %s", key, c.Verdict.Word(), c.Reason)
 		}
 	}
 	last := ""
@@ -213,6 +190,6 @@ func (s *Session) tellBlock(o *outcome, trials []results.Trial) {
 	}
 	now := s.Now()
 	s.Show(fmt.Sprintf("  %s block %d%s: %s, at most %s left, %d of %d claims decided", f.Experiment, p.Blocks, last,
-		words.Duration(now.Sub(s.began)), words.Duration(max(0, s.until.Sub(now))), s.decided(), s.count()-s.count(verdict.NotApplicable)),
+		words.Duration(now.Sub(s.began)), words.Duration(max(0, s.until.Sub(now))), s.count(decided), s.count(all)-s.count(notApplicable)),
 		p.Ended != "")
 }

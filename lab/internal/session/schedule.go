@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -39,94 +38,72 @@ func (o *outcome) expect() {
 			o.needs = append(o.needs, c.VisitsNeeded)
 		case 2*c.Refused > c.Blocks || c.Blocks < o.clear: // faults, which may pass
 			o.needs = append(o.needs, max(stretch, o.clear-c.Blocks))
+		default: // nobody can tell
+			o.needs = append(o.needs, 4*o.clear)
 		}
 	}
-}
-
-// next says which experiment has the next block, and how long to wait before it; nil if no time is left
-// that would be of use. A block counts only if the last one of its experiment ended results.VisitGap ago, so
-// several experiments take turns: those that are likely to decide most claims a second and that the time
-// left carries to the end. The others, if an hour could decide something of them, only fill gaps: a later
-// call goes on from there.
-func (s *Session) next() (next *outcome, wait time.Duration) {
-	room := s.until.Sub(s.Now())
-	if s.Single { // it has one block, however little time there is
-		if o := s.outcomes[0]; o.over || o.blocks > 0 && o.block > room {
-			return nil, 0
-		}
-		return s.outcomes[0], 0
-	}
-	gap := room
-	for _, of := range s.offers(room) {
-		if of.cost <= room {
-			next, room = longer(next, of.outcome), room-of.cost
-		}
-	}
-	if next != nil {
-		gap = s.wait(next)
-	}
-	var fill *outcome
-	for _, of := range s.offers(time.Hour) {
-		if s.wait(of.outcome)+of.block <= gap {
-			fill = longer(fill, of.outcome)
-		}
-	}
-	if fill != nil && (next == nil || s.wait(fill) == 0) {
-		next = fill
-	}
-	if next == nil {
-		return nil, 0
-	}
-	return next, s.wait(next)
-}
-
-// longer is the one of two experiments that was left alone for longer; the first may be nil.
-func longer(a, b *outcome) *outcome {
-	if a == nil || b.left.Before(a.left) {
-		return b
-	}
-	return a
-}
-
-// wait is how long an experiment is left alone from now on, so that its next block counts apart.
-func (s *Session) wait(o *outcome) time.Duration {
-	return max(0, o.left.Add(results.VisitGap).Sub(s.Now()))
-}
-
-// An offer is the most that some time decides of an experiment.
-type offer struct {
-	*outcome
-	rate float64       // claims a second
-	cost time.Duration // of the blocks
 }
 
 // stretch is how many blocks beyond the clear case halve an estimate.
 const stretch = 3
 
-// offers lists the experiments of which that time decides claims, those first that decide most a second.
-func (s *Session) offers(room time.Duration) (all []offer) {
+// An offer is a block that an experiment could have.
+type offer struct {
+	*outcome
+	wait  time.Duration // until it counts apart from the last one of its experiment
+	fits  bool          // the time left carries claims to the end
+	worth float64       // claims a second
+}
+
+// next says which experiment has the next block, and how long to wait before it; nil if no time is left for one.
+// Experiments take turns, since a block counts only if the last one of its experiment ended results.VisitGap ago. Those
+// come first of which the time left decides most claims a second. Of the others a block fills a gap: a later call goes
+// on from there.
+func (s *Session) next() (*outcome, time.Duration) {
+	room := s.until.Sub(s.Now())
+	var fit, rest offer
 	for _, o := range s.outcomes {
-		if o.over {
+		wait := max(0, o.left.Add(results.VisitGap).Sub(s.Now()))
+		// An experiment alone has one block, however little time there is.
+		if o.over || wait+o.block > room && (o.blocks > 0 || len(s.outcomes) > 1) {
 			continue
 		}
-		best := offer{outcome: o}
-		// An estimate counts half after the clear case, and half again with each further stretch: else a
-		// claim that lies on its limit would take all the time.
-		doubt := max(0, o.blocks-o.clear+stretch) / stretch
-		slices.Sort(o.needs)
-		for i, blocks := range o.needs {
-			cost := time.Duration(blocks) * o.block
-			rate := math.Ldexp(float64(i+1), -doubt) / cost.Seconds()
-			if takes := s.wait(o) + cost + time.Duration(blocks-1)*results.VisitGap; takes <= room && rate > best.rate {
-				best.rate, best.cost = rate, cost
-			}
-		}
-		if best.rate > 0 {
-			all = append(all, best)
+		if of := s.offer(o, wait, room); of.fits {
+			fit = better(fit, of)
+		} else {
+			rest = better(rest, of)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b offer) int { return cmp.Compare(b.rate, a.rate) })
-	return all
+	if rest.outcome != nil && (fit.outcome == nil || rest.wait+rest.block <= fit.wait) {
+		return rest.outcome, rest.wait
+	}
+	return fit.outcome, fit.wait
+}
+
+// better is the one of two offers that begins at once, or that is worth more; the first may be none.
+func better(a, b offer) offer {
+	switch {
+	case a.outcome == nil, b.wait < a.wait, b.wait == 0 && a.wait == 0 && b.worth > a.worth:
+		return b
+	}
+	return a
+}
+
+// offer is what a block now is worth: the most of the claim that is decided first, the first two, and so on.
+func (s *Session) offer(o *outcome, wait, room time.Duration) offer {
+	best := offer{outcome: o, wait: wait, fits: s.Blocks > 0}
+	// The more blocks beyond the clear case, the less likely is a decision within a further stretch: else a claim that
+	// lies on its limit would take all the time.
+	doubt := max(0, o.blocks-o.clear+stretch) / stretch
+	slices.Sort(o.needs)
+	for i, blocks := range o.needs {
+		cost := time.Duration(blocks) * o.block
+		fits := wait+cost+time.Duration(blocks-1)*results.VisitGap <= room
+		if worth := math.Ldexp(float64(i+1), -doubt) / cost.Seconds(); fits && !best.fits || fits == best.fits && worth > best.worth {
+			best.fits, best.worth = fits, worth
+		}
+	}
+	return best
 }
 
 // Decidable reports why the budget of an experiment has no room for as many blocks as its claims take
@@ -141,16 +118,12 @@ func Decidable(x *experiment.Experiment) error {
 		x.BudgetS, words.Count(holds, "block"), block.Seconds(), least, math.Ceil(float64(least)*block.Seconds()))
 }
 
-// timeFor is what experiments ask for together; but of those that take turns, at least what one alone takes
-// with the gaps between its blocks.
-func timeFor(xs []*experiment.Experiment, single bool) time.Duration {
-	var sum, least time.Duration
+// timeFor is what experiments ask for together; but at least what one takes with the gaps between its blocks.
+func timeFor(xs []*experiment.Experiment) (sum time.Duration) {
+	var least time.Duration
 	for _, x := range xs {
 		sum += budgetOf(x)
 		least = max(least, budgetOf(x)+time.Duration(clearCase(x, math.MaxInt)+stretch)*results.VisitGap)
-	}
-	if single {
-		return sum
 	}
 	return max(sum, least)
 }

@@ -1,8 +1,9 @@
-// Package session spends one budget of time on the runs of many experiments.
+// Package session spends one budget of time on many experiments.
 //
-// A session reserves the machine, gathers what the journal already has of it, and then goes round its
-// experiments: one block of this, one of that. It never loses a block: after each, the run is written with
-// the blocks that it has. A session for trial keeps its run outside the journal, where it counts for nothing.
+// A session reserves the machine, gathers what the journal already has of it, and then goes round its experiments: one
+// block of this, one of that, until their claims are decided or the time is spent. It never loses a block: after each,
+// the run is written with the blocks that it has. A session for trial keeps its runs outside the journal, where they
+// count for nothing.
 package session
 
 import (
@@ -33,17 +34,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// Options are what the caller of a session asks for; the first ones are flags of the lab's calls.
+// Options are what the caller of a session asks for; all but the last are flags of lab run.
 type Options struct {
-	Port   int           `default:"8083" placeholder:"N" help:"Port of the first server; others of a block have those above."`
-	Budget time.Duration `placeholder:"DURATION" help:"The longest that it goes on, as 90s or 20m (default: what the experiments say together; reproduce takes no more than 225 s for the core set and 24m for --all)."`
-	Host   string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: the name in .lab-host, or one made from what stays the same on it)."`
-	Client []string      `sep:"none" placeholder:"HOST" help:"A machine that loads, as ssh knows it, for experiments on several; may be given several times."`
+	Budget  time.Duration `placeholder:"DURATION" help:"The longest that it goes on, as 90s or 20m (default: what the experiments say together; 225s for the core set, 24m for all)."`
+	Blocks  int           `placeholder:"N" help:"N blocks of each, whether its claims are decided or not."`
+	Scratch bool          `help:"For trial: the runs are kept out of data/, their verdicts rest on them alone, and they count for nothing."`
+	Port    int           `default:"8083" placeholder:"N" help:"Port of the first server; others of a block have those above."`
+	Host    string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: the name in .lab-host, or one made from what stays the same on it)."`
+	Client  []string      `sep:"none" placeholder:"HOST" help:"A machine that loads, as ssh knows it, for experiments on several; may be given several times."`
 
-	Longest time.Duration `kong:"-"` // of what the experiments ask for, without a budget
-	Blocks  int           `kong:"-"` // at most, of each experiment; 0: as many as the budget holds
-	Single  bool          `kong:"-"` // the only experiment was asked for by name: its blocks follow one another
-	Trial   bool          `kong:"-"` // nothing is added to the journal
+	Anew bool `kong:"-"` // only runs that this clone made count
 }
 
 // A Session is this machine while it is reserved for measuring.
@@ -121,7 +121,7 @@ func (s *Session) restoreSettings() error {
 		s.Say("restored %s, which a run that was killed had left at %q", l.Path, strings.TrimSpace(l.Now))
 	}
 	for _, l := range left {
-		if l.Service() || s.Trial && l.ByHand() {
+		if l.Service() || s.Scratch && l.ByHand() {
 			s.Say("%v, and stays so for this run", l)
 			continue
 		}
@@ -139,42 +139,43 @@ func (s *Session) plan(x *experiment.Experiment) run.Plan {
 	return run.Plan{Root: s.j.Root, Port: s.Port, Split: s.split, Host: s.profile, Lab: []string{s.self}, Fleet: s.fleet}.Of(x)
 }
 
-// Measure measures the experiments within the budget, prints what came of it, and returns how their claims
-// stand. The claims of one that was asked for by name are decided on all runs of this host, others only on
-// runs that this clone made; what these have decided is passed over.
-func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out io.Writer) (Standing, error) {
-	s.Budget = cmp.Or(s.Budget, min(timeFor(xs, s.Single), s.Longest))
-	counts := func(*results.File) bool { return !s.Trial }
-	if !s.Single {
-		counts = madeHere(s.j.Root)
-	}
+// Measure measures the experiments within the budget, prints what came of it, and tells whether each claim is confirmed
+// or not applicable. What runs made earlier have decided is passed over, unless a number of blocks was asked for.
+func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out io.Writer) (held bool, err error) {
+	s.Budget = cmp.Or(s.Budget, timeFor(xs))
+	counts := s.counted()
 	var earlier []string
 	for _, x := range xs {
 		o := &outcome{experiment: x, record: s.record(x, counts), told: map[string]bool{}}
 		s.outcomes = append(s.outcomes, o)
-		if o.verdicts = o.record.verdicts(); o.verdicts != nil && !s.Single {
+		if o.verdicts = o.record.verdicts(); o.verdicts != nil {
 			earlier = append(earlier, fmt.Sprintf("%s %d", x.Name, len(o.record.runs)))
-			if o.over = verdict.Decided(o.verdicts); o.over {
+			if o.over = s.Blocks == 0 && verdict.Decided(o.verdicts); o.over {
 				earlier[len(earlier)-1] += " (decided)"
 				continue
+			}
+			for _, c := range o.verdicts.Claims {
+				o.told[x.Name+"/"+c.ID] = decided(c)
 			}
 		}
 		err := s.ready(s.plan(x)) // before the first block of any
 		if none, unable := errors.AsType[run.Unable](err); unable {
 			s.skip(o, none.Why)
 		} else if err != nil {
-			return NotHeld, fmt.Errorf("%s: %w", x.Name, err)
+			return false, fmt.Errorf("%s: %w", x.Name, err)
 		}
 		s.estimate(o)
 	}
-	if len(s.begins) > 0 {
-		s.Say("new records begin, and earlier runs stay on the pages and count apart: %s", strings.Join(s.begins, ", "))
+	for _, one := range []struct {
+		head  string
+		items []string
+	}{{"new records begin, and earlier runs stay on the pages and count apart", s.begins}, {"runs made earlier count", earlier}} {
+		if len(one.items) > 0 {
+			s.Say("%s: %s", one.head, strings.Join(one.items, ", "))
+		}
 	}
-	if len(earlier) > 0 {
-		s.Say("runs that this clone made earlier count: %s", strings.Join(earlier, ", "))
-	}
-	if s.Trial {
-		s.Say("for trial: the run goes to %s, is not added to the journal, and its verdicts rest on it alone",
+	if s.Scratch {
+		s.Say("for trial: runs go to %s, are not added to the journal, and verdicts rest on them alone",
 			s.j.Root.Rel(string(s.destination())))
 	}
 	for i, name := range s.Client {
@@ -190,10 +191,10 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 	failed := s.spend(ctx)
 	s.End()
 	if failed != nil && !slices.ContainsFunc(s.outcomes, func(o *outcome) bool { return len(o.runs) > 0 }) {
-		return NotHeld, failed // there is nothing to print
+		return false, failed // there is nothing to print
 	}
 	s.report(out)
-	return s.standing(), failed
+	return s.count(refuted)+s.count(open) == 0, failed
 }
 
 // sleep waits, unless the session is interrupted.

@@ -1,6 +1,9 @@
 package session
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,147 +11,234 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
-	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
+// A run stops when its claims are decided, and says so; a later call passes over them, unless blocks are asked for.
 func TestARunStopsWhenItsClaimsAreDecided(t *testing.T) {
 	w := newWorkshop(t)
-	status, out, err := w.run(t.Context(), Options{})
-	runs := w.inOrder()
-	if err != nil || status != Held || !slices.Equal(blocks(runs), []int{9}) ||
-		runs[0].Provenance.Ended != results.Decided {
-		t.Fatalf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
+	held, out, err := w.measure(t.Context(), 1, Options{})
+	f := w.made(9)[0]
+	if err != nil || !held || f.Provenance.Ended != results.Decided {
+		t.Fatalf("held %v, %v\n%s", held, err, out)
 	}
-	for _, want := range []string{counted + "/count  confirmed", "results: data/results/" + counted + "/" + runs[0].Run +
-		".json\n", "\n1 of 1 claim decided here; 0 not applicable\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
+	has(t, out, counted+"/count  confirmed", "results: data/results/"+counted+"/"+f.Run+".json\n",
+		"\n1 of 1 claim decided here; 0 not applicable\n")
+	has(t, w.said(), "  97-counted/count is confirmed: all 2 comparisons hold", "block 9, the last (decided): ",
+		" left, 1 of 1 claims decided\n")
+	held, out, err = w.measure(t.Context(), 1, Options{})
+	if w.made(9); err != nil || !held {
+		t.Errorf("held %v, %v", held, err)
 	}
-	if said := w.said(); !strings.Contains(said, "block 9, the last (decided): ") ||
-		!strings.Contains(said, " left, 1 of 1 claims decided\n") {
-		t.Error(said)
+	has(t, out, counted+"/count  confirmed")
+	has(t, w.said(), "runs made earlier count: 97-counted 1 (decided)\n")
+	if _, _, err := w.measure(t.Context(), 1, Options{Blocks: 2}); err != nil {
+		t.Error(err)
 	}
-	// An experiment that is asked for by name is measured anyway; its blocks add up.
-	status, out, err = w.run(t.Context(), Options{})
-	if runs := w.inOrder(); err != nil || status != Held || !slices.Equal(blocks(runs), []int{9, 1}) {
-		t.Errorf("exit %d, %v; blocks %v", status, err, blocks(runs))
+	w.made(9, 2)
+	if said := w.said(); strings.Contains(said, "count is confirmed") {
+		t.Errorf("what was decided earlier is said again:\n%s", said)
 	}
 }
 
 func TestARunStopsWhenItsBudgetIsSpent(t *testing.T) {
-	for name, c := range map[string]struct {
+	for _, c := range []struct {
 		o     Options
 		want  int
 		ended results.Ended
+	}{{Options{Budget: 40 * time.Second}, 3, results.Budget}, {Options{Blocks: 4}, 4, results.Blocks}} {
+		w := newWorkshop(t)
+		held, out, err := w.measure(t.Context(), 1, c.o)
+		if f := w.made(c.want)[0]; err != nil || held || f.Provenance.Ended != c.ended {
+			t.Errorf("%+v: held %v, %v\n%s", c.o, held, err, out)
+		}
+		has(t, out, "the same command goes on from here: its blocks count\n")
+	}
+}
+
+// Blocks of two experiments take turns, ten seconds at least between two of one, and each run has one file.
+// Whatever ends the call, all of them keep their complete blocks.
+func TestExperimentsTakeTurns(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		fail int // with this block of the first
+		stop bool
+		want int
+		ends results.Ended
 	}{
-		"less":   {Options{Budget: 40 * time.Second}, 3, results.Budget},
-		"blocks": {Options{Blocks: 4}, 4, results.Blocks},
+		{"to the end", 0, false, 9, results.Decided},
+		{"interrupted", 4, true, 3, results.Interrupted},
+		{"failed", 4, false, 3, results.Interrupted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorkshop(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if w.fail = c.fail; c.stop {
+				w.cancel = cancel
+			}
+			if _, _, err := w.measure(ctx, 2, Options{}); (err != nil) != (c.fail > 0) {
+				t.Error(err)
+			}
+			runs := w.made(c.want, c.want)
+			if !slices.Equal(w.order, slices.Repeat([]string{"97", "98"}, c.want)) {
+				t.Errorf("the order was %v", w.order)
+			}
+			for _, f := range runs {
+				if f.Provenance.Ended != c.ends {
+					t.Errorf("%s ended: %s", f.Experiment, f.Provenance.Ended)
+				}
+				var stays []results.Stay
+				for _, stay := range f.Stays() {
+					stays = append(stays, stay)
+				}
+				if got := slices.Max(results.Visits(stays)) + 1; got != f.Provenance.Blocks {
+					t.Errorf("%s: %d blocks count apart, of %d", f.Experiment, got, f.Provenance.Blocks)
+				}
+			}
+			said := w.said()
+			has(t, said, "97-counted block 1: 4 s, at most 9 min 56 s left, 0 of 2 claims decided\n")
+			if strings.Contains(said, "kept 3 blocks of a run of 98-other that was cut short") != (c.fail > 0) {
+				t.Error(said)
+			}
+		})
+	}
+}
+
+// What failed before anything was measured leaves nothing; the next call goes on from what is kept.
+func TestARunThatCannotGoOnKeepsItsCompleteBlocks(t *testing.T) {
+	for _, c := range []struct {
+		fail             int
+		interrupt, blind bool
+		want, then       []int
+		says             string
+	}{
+		{1, true, false, nil, []int{9}, "97-counted: interrupted"},
+		{4, true, false, []int{3}, []int{3, 6}, "97-counted: interrupted"},
+		{4, false, true, []int{3}, nil, "97-counted: a cable was pulled"},
+		{4, true, true, []int{3}, nil, "97-counted: interrupted"},
 	} {
 		w := newWorkshop(t)
-		status, out, err := w.run(t.Context(), c.o)
-		runs := w.inOrder()
-		if err != nil || !slices.Equal(blocks(runs), []int{c.want}) || runs[0].Provenance.Ended != c.ended {
-			t.Errorf("%s: exit %d, %v; blocks %v\n%s", name, status, err, blocks(runs), out)
+		ctx, cancel := context.WithCancel(t.Context())
+		if w.fail, w.broken = c.fail, c.blind; c.interrupt {
+			w.cancel = cancel
 		}
-		if (status == Held) != (c.ended == results.Decided) || status > NotHeld {
-			t.Errorf("%s: exit %d", name, status)
+		if _, _, err := w.measure(ctx, 1, Options{}); err == nil || err.Error() != c.says {
+			t.Errorf("%v, want %s", err, c.says)
+		}
+		cancel()
+		w.made(c.want...)
+		if w.fail, w.cancel, w.at = 0, nil, w.at.Add(time.Minute); c.then != nil {
+			if _, _, err := w.measure(t.Context(), 1, Options{}); err != nil {
+				t.Error(err)
+			}
+			w.made(c.then...)
 		}
 	}
 }
 
-// Invalid blocks are not counted. The exit status follows the verdicts.
+// A schedule of made-up blocks. Each experiment is decided by the last block of its clear case.
+func TestTheBudgetDecidesWhatItCan(t *testing.T) {
+	parts := []struct {
+		block         time.Duration
+		claims, clear int
+	}{{9 * time.Second, 1, 6}, {3 * time.Second, 4, 8}, {3 * time.Second, 2, 7}}
+	for budget, want := range map[time.Duration][]int{
+		time.Hour:         {6, 8, 7},
+		130 * time.Second: {6, 8, 7}, // all of it takes 99 s, and 27 s of waiting
+		103 * time.Second: {1, 8, 7}, // six blocks of 9 s and five gaps take 104 s: one fills a gap
+		93 * time.Second:  {1, 7, 7}, // eight blocks of 3 s and seven gaps take 94 s
+	} {
+		at := time.Unix(0, 0)
+		s := &Session{until: at.Add(budget), Line: &terminal.Line{Now: func() time.Time { return at }}}
+		for _, p := range parts {
+			s.outcomes = append(s.outcomes, &outcome{block: p.block, clear: p.clear, needs: slices.Repeat([]int{p.clear}, p.claims)})
+		}
+		for {
+			o, wait := s.next()
+			if o == nil {
+				break
+			}
+			if at = at.Add(wait); o.blocks > 0 && at.Sub(o.left) < results.VisitGap {
+				t.Errorf("%v: a block after %v", budget, at.Sub(o.left))
+			}
+			at = at.Add(o.block)
+			o.blocks, o.left = o.blocks+1, at
+			o.over = o.blocks == o.clear
+			for i := range o.needs {
+				o.needs[i] = o.clear - o.blocks
+			}
+		}
+		var got []int
+		for _, o := range s.outcomes {
+			got = append(got, o.blocks)
+		}
+		if !slices.Equal(got, want) || at.After(s.until) {
+			t.Errorf("%v: blocks %v, want %v, in %v", budget, got, want, at.Sub(time.Unix(0, 0)))
+		}
+	}
+}
+
+func TestWhatTheBudgetHasNoRoomForIsSaid(t *testing.T) {
+	w := newWorkshop(t)
+	slow := strings.Replace(archivetest.CountedDesign("98", true), "slot_s = 1", "slot_s = 20", 1)
+	w.write(w.root.Experiment(other), slow)
+	held, out, err := w.measure(t.Context(), 2, Options{Budget: 130 * time.Second})
+	if w.made(9); err != nil || held {
+		t.Errorf("held %v, %v", held, err)
+	}
+	has(t, out, "open       not measured: it takes about ", "for which the budget has no room",
+		"\n1 of 2 claims decided here; 0 not applicable\n")
+}
+
+// The exit status follows the verdicts. Refused blocks are counted, and their faults said once.
 func TestTheStatusIsThatOfTheVerdicts(t *testing.T) {
 	w := newWorkshop(t)
 	w.seen = func(int64) float64 { return 9 }
-	if status, out, _ := w.run(t.Context(), Options{}); status != NotHeld || !strings.Contains(out, "refuted") {
-		t.Errorf("refuted: exit %d\n%s", status, out)
+	if held, out, _ := w.measure(t.Context(), 1, Options{}); held || !strings.Contains(out, "refuted") {
+		t.Errorf("refuted: held %v\n%s", held, out)
 	}
 	w = newWorkshop(t)
 	w.broken = true
-	if status, out, _ := w.run(t.Context(), Options{Blocks: 1}); status != NotHeld ||
-		!strings.Contains(out, "in 1 of 1 block a fault refused a trial") {
-		t.Errorf("invalid: exit %d\n%s", status, out)
+	held, out, _ := w.measure(t.Context(), 1, Options{Blocks: 2})
+	if said := w.said(); held || strings.Count(said, "invalid: server-exited: the server exited in mid-trial\n") != 1 {
+		t.Errorf("refused: held %v\n%s", held, said)
 	}
+	has(t, out, "in 2 of 2 blocks a fault refused a trial", "\nfaults refused trials in 2 of 2 blocks\n")
 	w.broken = false
-	if status, out, _ := w.run(t.Context(), Options{}); status != Held {
-		t.Errorf("valid blocks later: exit %d\n%s", status, out)
+	if held, out, _ := w.measure(t.Context(), 1, Options{Budget: time.Hour}); !held {
+		t.Errorf("valid blocks later: held %v\n%s", held, out)
 	}
 }
 
-func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
+// The core set is asked anew: of runs that git has, which may come from another machine of the same name, none counts.
+func TestTheCoreSetIsAskedAnew(t *testing.T) {
 	w := newWorkshop(t)
-	w.git("init", "-q")
-	o := Options{Budget: 10 * time.Minute}
-	status, out, err := w.reproduce(t.Context(), o)
-	if runs := w.inOrder(); err != nil || status != Held || !slices.Equal(blocks(runs), []int{9, 9}) ||
-		!strings.Contains(out, "2 of 2 claims decided here") {
-		t.Fatalf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
-	}
-	if said := w.said(); strings.Contains(said, "earlier") {
-		t.Error(said)
-	}
-	// Called again, there is nothing to measure, and it prints the verdicts.
-	status, out, err = w.reproduce(t.Context(), o)
-	if runs := w.inOrder(); err != nil || status != Held || len(runs) != 2 ||
-		!strings.Contains(out, "2 of 2 claims decided here") {
-		t.Errorf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
-	}
-	if said := w.said(); !strings.Contains(said, "runs that this clone made earlier count: 97-counted 1 (decided), 98-other 1 (decided)\n") {
-		t.Error(said)
-	}
-	// Committed data may come from another machine of the same name. Without git the same
-	// must be assumed of all data.
-	w.said()
-	w.git("add", "data/results/"+counted)
-	if _, _, err = w.reproduce(t.Context(), o); err != nil || len(w.inOrder()) != 3 || strings.Contains(w.said(), "count: 97") {
-		t.Errorf("with a committed run: %v, %d runs", err, len(w.inOrder()))
-	}
-	if err := os.RemoveAll(filepath.Join(string(w.root), ".git")); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err = w.reproduce(t.Context(), o); err != nil || len(w.inOrder()) != 5 {
-		t.Errorf("without git: %v, %d runs", err, len(w.inOrder()))
-	}
-}
-
-func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
-	w := newWorkshop(t)
-	slow := strings.Replace(archivetest.CountedDesign("98", true), "slot_s = 1", "slot_s = 20", 1)
-	w.write(filepath.Join(w.root.Experiments(), other+".toml"), slow)
-	status, out, err := w.reproduce(t.Context(), Options{Budget: 160 * time.Second})
-	if err != nil || status != NotHeld || len(w.inOrder()) != 1 {
-		t.Errorf("exit %d, %v, %d runs", status, err, len(w.inOrder()))
-	}
-	for _, want := range []string{"open       not measured: it takes about ", "for which the budget has no room",
-		"\n1 of 2 claims decided here; 0 not applicable\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
+	git := func(args ...string) { // a checkout's state
+		if out, err := host.Git(t.Context(), string(w.root), args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-}
-
-// What refused blocks is said, with the open claims and what to do.
-func TestRefusalsAreCounted(t *testing.T) {
-	w := newWorkshop(t)
-	w.git("init", "-q")
-	w.gate = gate.HeldBack
-	w.broken = true
-	_, out, err := w.reproduce(t.Context(), Options{Budget: 160 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if said := w.said(); strings.Count(said, "invalid: held-back: the server exited in mid-trial\n") != 2 {
-		t.Errorf("a fault is said once in a run: %s", said)
-	}
-	for _, want := range []string{
-		"\nfaults refused trials in 23 of 23 blocks\n",
-		"lab reproduce goes on from here: the blocks made in this clone count.\n",
+	git("init", "-q")
+	for _, c := range []struct {
+		change func()
+		made   []int
+		says   string
+	}{
+		{func() {}, []int{9, 9}, ""},
+		{func() {}, []int{9, 9}, "runs made earlier count: 97-counted 1 (decided), 98-other 1 (decided)\n"},
+		{func() { git("add", "data/results/"+counted) }, []int{9, 9, 9}, "runs made earlier count: 98-other 1 (decided)\n"},
+		{func() { _ = os.RemoveAll(w.root.Path(".git")) }, []int{9, 9, 9, 9, 9}, ""}, // git cannot tell
 	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
+		c.change()
+		held, out, err := w.measure(t.Context(), 2, Options{Anew: true})
+		w.made(c.made...)
+		if said := w.said(); err != nil || !held || !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "earlier") {
+			t.Errorf("held %v, %v\n%s\n%s", held, err, out, said)
 		}
 	}
 }
@@ -156,12 +246,100 @@ func TestRefusalsAreCounted(t *testing.T) {
 // The further runs of one call draw other orders.
 func TestARunThatIsFullIsFollowedByAnother(t *testing.T) {
 	w := newWorkshop(t)
-	w.seen = func(n int64) float64 { return float64(n) }
 	w.broken = true
-	if _, _, err := w.run(t.Context(), Options{Blocks: 107, Budget: time.Hour}); err != nil {
+	if _, _, err := w.measure(t.Context(), 1, Options{Blocks: 107, Budget: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	if len(w.seeds) != 2 || w.seeds[0] == w.seeds[1] || !slices.Equal(blocks(w.inOrder()), []int{100, 7}) {
-		t.Errorf("seeds %v, blocks %v", w.seeds, blocks(w.inOrder()))
+	if w.made(100, 7); len(w.seeds) != 2 || w.seeds[0] == w.seeds[1] {
+		t.Errorf("seeds %v", w.seeds)
+	}
+}
+
+// A run for trial stays out of the journal, and its verdicts rest on it alone. The claim may still change.
+func TestARunForTrial(t *testing.T) {
+	w := newWorkshop(t)
+	for _, sees := range []float64{7, 9} {
+		w.seen = func(int64) float64 { return sees }
+		held, out, err := w.measure(t.Context(), 1, Options{Scratch: true})
+		made, _ := filepath.Glob(w.root.Tried().Result(counted, "*"))
+		if w.made(); err != nil || held || len(made) == 0 {
+			t.Fatalf("held %v, %v, made %v\n%s", held, err, made, out)
+		}
+		has(t, out, counted+"/count  refuted", "0 of 9 blocks lie at", "results: "+w.root.Rel(made[len(made)-1]))
+	}
+	w.write(w.root.Experiment(counted), strings.Replace(archivetest.CountedDesign("97", true), "connections = 4", "connections = 8", 1))
+	w.seen = nil
+	if held, out, err := w.measure(t.Context(), 1, Options{}); err != nil || !held {
+		t.Errorf("held %v, %v\n%s", held, err, out)
+	}
+}
+
+// A run never takes the place of another.
+func TestARunOfATakenNameIsRefused(t *testing.T) {
+	w := newWorkshop(t)
+	began := w.at
+	for _, says := range []string{"", "exists already"} {
+		w.at = began
+		if _, _, err := w.measure(t.Context(), 1, Options{Blocks: 1}); (err == nil) != (says == "") ||
+			err != nil && !strings.Contains(err.Error(), says) {
+			t.Error(err)
+		}
+	}
+}
+
+// Profiles that no results file names are removed by the next call; those that one names stay.
+func TestProfilesThatNoRunNamesAreRemoved(t *testing.T) {
+	root := archivetest.ProfiledClone(t)
+	named := root.Packed(archivetest.Profiled + "/c1")
+	whole := archivetest.Read(t, named)
+	f := archivetest.AddRun(t, root, "c6in-8xlarge", time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), 1)
+	left := []string{root.Packed("09-mutex/killed/c1"), root.Packed(f.Experiment + "/" + f.Run + "/c1")}
+	for _, path := range left {
+		archivetest.Write(t, path, whole)
+	}
+	s := &Session{j: &archive.Journal{Root: root}}
+	if err := s.tidy(); err != nil || archivetest.Read(t, named) != whole {
+		t.Errorf("what a run names is changed: %v", err)
+	}
+	for _, path := range left {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is left", path)
+		}
+	}
+}
+
+// Runs count with one that is made now if that is of the same programs on surely the same
+// machine. Where none does, the lab says that a record begins, and why.
+func TestARecordBeginsAnewWithOtherProgramsOrAnotherStart(t *testing.T) {
+	w := newWorkshop(t)
+	if _, _, err := w.measure(t.Context(), 1, Options{Blocks: 1}); err != nil {
+		t.Fatal(err)
+	}
+	archivetest.Write(t, w.root.Path(".tools/bin/fiber_server"), "a server")
+	digest := func(text string) map[string]host.Binary {
+		sum := sha256.Sum256([]byte(text))
+		return map[string]host.Binary{"fiber_server": {SHA256: hex.EncodeToString(sum[:])},
+			"lab": {SHA256: strings.Repeat("1", 64)}}
+	}
+	for _, c := range []struct {
+		name     string
+		binaries map[string]host.Binary // of the run
+		boot     string                 // of the machine now
+		says     string
+	}{
+		{"as it was", digest("a server"), "", ""},
+		{"a run that names no program", nil, "", ""},
+		{"another server", digest("another server"), "", "(made of something else now: fiber_server)"},
+		{"another start", digest("a server"), "0123456789abcdef",
+			"(the machine or its servers are not what they were)"},
+	} {
+		s := w.session(Options{})
+		s.here.Boot = c.boot
+		s.j.Runs[0].Provenance.Binaries = c.binaries
+		rec := s.record(s.j.Experiments[0], s.counted())
+		said := strings.Join(s.begins, "")
+		if (len(rec.runs) > 0) != (c.says == "") || (said == "") != (c.says == "") || !strings.Contains(said, c.says) {
+			t.Errorf("%s: %d runs count, said %q, want %q", c.name, len(rec.runs), said, c.says)
+		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
@@ -49,16 +52,14 @@ type workshop struct {
 	root journal.Root
 	log  string // where progress goes
 
-	at    time.Time     // the machine's clock
-	gap   time.Duration // between two blocks, so that each counts apart if it is long enough
-	seeds []uint64      // of the runs made so far
-	order []string      // entries of the blocks made so far
+	at    time.Time // the machine's clock
+	seeds []uint64  // of the runs made so far
+	order []string  // entries of the blocks made so far
 	// seen is how many workers a trial counts; if it is nil, as many as were asked for.
 	seen func(workers int64) float64
 	// broken makes all trials invalid. fail is the number of a run's block that fails, from 1: by cancel if
 	// that is set, otherwise with an error.
 	broken bool
-	gate   string // that is closed then; empty: a server that exited
 	fail   int
 	cancel func()
 }
@@ -70,7 +71,7 @@ const (
 
 func newWorkshop(t *testing.T) *workshop {
 	t.Helper()
-	w := &workshop{t: t, root: journal.Root(t.TempDir()), at: time.Now().Add(-24 * time.Hour).Truncate(time.Second), gap: time.Second}
+	w := &workshop{t: t, root: journal.Root(t.TempDir()), at: time.Now().Add(-24 * time.Hour).Truncate(time.Second)}
 	w.log = filepath.Join(t.TempDir(), "log")
 	w.write(w.root.Experiment(counted), archivetest.CountedDesign("97", true))
 	w.write(w.root.Experiment(other), archivetest.CountedDesign("98", true))
@@ -163,12 +164,12 @@ func (w *workshop) block(r *run.Run, ctx context.Context) ([]results.Trial, erro
 		}
 		if w.broken {
 			t.Metrics = nil
-			t.Reasons = []results.Reason{{Gate: cmp.Or(w.gate, gate.ServerExited), Detail: "the server exited in mid-trial"}}
+			t.Reasons = []results.Reason{{Gate: gate.ServerExited, Detail: "the server exited in mid-trial"}}
 		}
 		f.Trials = append(f.Trials, t)
 		w.at = w.at.Add(time.Duration(p.Block.SlotS * float64(time.Second)))
 	}
-	w.at = w.at.Add(w.gap)
+	w.at = w.at.Add(time.Second)
 	p.FinishedAt = w.at
 	return f.Trials[first:], nil
 }
@@ -180,7 +181,7 @@ func (w *workshop) inOrder() []*results.File {
 	if err != nil || len(faults) > 0 {
 		w.t.Fatal(err, faults)
 	}
-	if left := w.below(w.root.Staged()); len(left) > 0 {
+	if left, _ := os.ReadDir(w.root.Staged()); len(left) > 0 {
 		w.t.Errorf("half written: %v", left)
 	}
 	return j.Runs
@@ -195,31 +196,32 @@ func (w *workshop) git(args ...string) {
 	}
 }
 
-// run measures the first experiment as asked for by name, with enough time and so slowly that each block counts apart,
-// and reproduce all of them.
-func (w *workshop) run(ctx context.Context, o Options) (status Standing, out string, err error) {
+// measure is a call of the lab that measures the first n experiments.
+func (w *workshop) measure(ctx context.Context, n int, o Options) (held bool, out string, err error) {
 	w.t.Helper()
-	o.Single, o.Budget, w.gap = true, cmp.Or(o.Budget, 10*time.Minute), results.VisitGap
-	return w.measure(ctx, o, 1)
-}
-
-func (w *workshop) reproduce(ctx context.Context, o Options) (status Standing, out string, err error) {
-	w.t.Helper()
-	return w.measure(ctx, o, 2)
-}
-
-func (w *workshop) measure(ctx context.Context, o Options, n int) (status Standing, out string, err error) {
-	w.t.Helper()
-	o.Longest = time.Hour
-	b := w.session(o)
+	o.Budget = cmp.Or(o.Budget, 10*time.Minute)
+	s := w.session(o)
 	var text bytes.Buffer
-	status, err = b.Measure(ctx, b.j.Experiments[:n], &text)
-	return status, text.String(), err
+	held, err = s.Measure(ctx, s.j.Experiments[:n], &text)
+	return held, text.String(), err
 }
 
-func blocks(fs []*results.File) (out []int) {
-	for _, f := range fs {
-		out = append(out, f.Provenance.Blocks)
+// made fails unless the journal has runs of so many blocks.
+func (w *workshop) made(want ...int) []*results.File {
+	w.t.Helper()
+	runs := w.inOrder()
+	if got := strict.Map(runs, func(f *results.File) int { return f.Provenance.Blocks }); !slices.Equal(got, want) {
+		w.t.Fatalf("runs of %v blocks, want %v", got, want)
 	}
-	return out
+	return runs
+}
+
+// has fails unless a text has all parts.
+func has(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
 }

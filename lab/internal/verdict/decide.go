@@ -190,7 +190,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 			why += fmt.Sprintf("; that is of %s, and %d are the least that decide", words.Count(out.Visits, "visit"), least)
 		}
 		if n := out.VisitsNeeded; n > 0 {
-			why += fmt.Sprintf("; about %s would decide it, and lab reproduce makes them", words.Count(n, "more visit"))
+			why += fmt.Sprintf("; about %s would decide it, and lab run makes them", words.Count(n, "more visit"))
 		}
 	}
 	return say(v, "%s", why)
