@@ -17,14 +17,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // newCall writes a file to start from. It is valid as it stands, so that what is wrong
 // later was changed since; make test refuses what still has to be written in it.
 type newCall struct {
-	Experiment newExperiment `cmd:"" help:"lab/experiments/NAME.toml: what is compared, and what is claimed of it."`
-	Entry      newEntry      `cmd:"" help:"content/journal/NAME.md: the story, for experiments that are written."`
+	Experiment newExperiment `cmd:"" help:"lab/experiments/NAME.toml: what is compared and claimed."`
+	Entry      newEntry      `cmd:"" help:"content/journal/NAME.md: the story of experiments."`
+	Machine    newMachine    `cmd:"" help:"data/hosts/ID.json: what this machine is made of."`
 }
 
 //go:embed new
@@ -32,12 +34,11 @@ var templates embed.FS
 
 // fill gives the text of a template.
 func fill(name string, with any) ([]byte, error) {
-	t, err := template.ParseFS(templates, "new/"+name)
-	if err != nil {
-		return nil, err
-	}
 	var b bytes.Buffer
-	err = t.Execute(&b, with)
+	t, err := template.ParseFS(templates, "new/"+name)
+	if err == nil {
+		err = t.Execute(&b, with)
+	}
 	return b.Bytes(), err
 }
 
@@ -64,17 +65,9 @@ func create(out io.Writer, text func(*archive.Journal) (path string, data []byte
 }
 
 var (
-	entryWord = regexp.MustCompile(`^([0-9]{2}[a-z]?|[a-z]{3,})$`) // the number of an entry of the series, or a study's word
-	entryName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)     // of an entry's file
+	entryWord = regexp.MustCompile(`^([0-9]{2}[a-z]?|[a-z]{3,})$`)                        // the number of an entry of the series, or a study's word
+	entryName = regexp.MustCompile(`^([0-9]{2}[a-z]?|[a-z]{3,})-[a-z0-9]+(-[a-z0-9]+)*$`) // of an entry's file
 )
-
-// belongs refuses what is no entry's number and no study's word.
-func belongs(entry string) error {
-	if entryWord.MatchString(entry) {
-		return nil
-	}
-	return fmt.Errorf("entry %q: give a number of two digits, as 12 or 06b, or a study's word", entry)
-}
 
 type newExperiment struct {
 	Name  string `arg:"" help:"Its name, as 12-compression."`
@@ -85,8 +78,8 @@ func (c *newExperiment) do(_ context.Context, out io.Writer) (int, error) {
 	if c.Entry == "" {
 		c.Entry, _, _ = strings.Cut(c.Name, "-")
 	}
-	if err := belongs(c.Entry); err != nil {
-		return exitFailed, err
+	if !entryWord.MatchString(c.Entry) {
+		return exitFailed, fmt.Errorf("entry %q: give a number of two digits, as 12 or 06b, or a study's word", c.Entry)
 	}
 	return create(out, func(j *archive.Journal) (path string, text []byte, err error) {
 		if text, err = fill("experiment.toml", c); err == nil {
@@ -101,21 +94,34 @@ type newEntry struct {
 }
 
 func (c *newEntry) do(_ context.Context, out io.Writer) (int, error) {
-	of, _, _ := strings.Cut(c.Name, "-")
 	if !entryName.MatchString(c.Name) {
 		return exitFailed, fmt.Errorf("entry %q: give the number or the word, a hyphen, and words in lower case, as "+
 			"12-compression", c.Name)
 	}
-	if err := belongs(of); err != nil {
-		return exitFailed, err
-	}
+	entry, _, _ := strings.Cut(c.Name, "-")
 	return create(out, func(j *archive.Journal) (string, []byte, error) {
-		xs := strict.Filter(j.Experiments, func(x *experiment.Experiment) bool { return x.Entry == of })
+		xs := strict.Filter(j.Experiments, func(x *experiment.Experiment) bool { return x.Entry == entry })
 		if len(xs) == 0 {
-			return "", nil, fmt.Errorf("no experiment belongs to entry %q; write one first: lab new experiment %s", of, c.Name)
+			return "", nil, fmt.Errorf("no experiment belongs to entry %q; write one first: lab new experiment %s", entry, c.Name)
 		}
-		text, err := fill("entry.md", map[string]any{"Entry": of, "Number": of[0] <= '9',
+		text, err := fill("entry.md", map[string]any{"Entry": entry, "Number": entry[0] <= '9',
 			"Date": time.Now().UTC().Format(time.DateOnly), "Experiments": xs})
 		return j.Root.Entry(c.Name), text, err
+	})
+}
+
+type newMachine struct {
+	Host string `placeholder:"NAME" help:"Its name in data/hosts (default: that in .lab-host, or one made from what stays the same on it)."`
+}
+
+// do describes this machine, as its first run would.
+func (c *newMachine) do(_ context.Context, out io.Writer) (int, error) {
+	return create(out, func(j *archive.Journal) (string, []byte, error) {
+		h, err := session.Profile(j, "/", c.Host, func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) })
+		if err != nil {
+			return "", nil, err
+		}
+		text, err := results.Encode(h)
+		return j.Root.Host(h.ID), text, err
 	})
 }

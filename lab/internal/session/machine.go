@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,9 +20,8 @@ type Machine struct {
 	own           string // the name that is made from the machine itself
 }
 
-// Identify describes the machine whose files are below a root. Its name is, in this order,
-// the one that the caller gave, the one in the clone's own file, and the one made from
-// the machine itself.
+// Identify describes the machine whose files are below a root. Its name is, in this order, the one that the caller
+// gave, the one in the clone's own file, and the one made from the machine itself.
 func Identify(j *archive.Journal, root, given string) (*Machine, error) {
 	m, err := host.Probe(root)
 	if err != nil {
@@ -34,14 +34,16 @@ func Identify(j *archive.Journal, root, given string) (*Machine, error) {
 	w := &Machine{Machine: m, own: m.ID, Origin: "made from its CPUs, their caches and a keyed hash of its machine-id"}
 	switch {
 	case given != "":
-		m.ID, m.Drawn, w.Origin = given, false, "given by --host"
+		w.Origin = "given by --host"
 	case local != "":
-		m.ID, m.Drawn, w.Origin = local, false, "from "+j.Root.Rel(j.Root.LocalName())
+		w.Origin = "from " + j.Root.Rel(j.Root.LocalName())
 	case m.Drawn:
-		w.Origin = "made from its CPUs, their caches and a draw at its last start"
-	}
-	if m.Kind != "" && !m.Drawn {
+		w.Origin = "made from its CPUs, their caches and a draw at its last start, since " + m.Kind
+	case m.Kind != "":
 		w.Origin += "; blocks of two starts of it are two records, because " + m.Kind
+	}
+	if name := cmp.Or(given, local); name != "" {
+		m.ID, m.Drawn = name, false
 	}
 	return w, nil
 }
@@ -56,28 +58,26 @@ func (w *Machine) Lookalikes(j *archive.Journal) string {
 	return strings.Join(strict.Filter(slices.Sorted(maps.Keys(j.Hosts)), same), " or ")
 }
 
-// profile describes this machine as the journal has it, if it does. A drawn name is
+// Profile describes this machine as the journal has it, if it does. A drawn name is
 // written down in the clone, since it would be another after the next start.
-func profile(j *archive.Journal, root, given string, say func(format string, args ...any)) (*host.Profile, error) {
+func Profile(j *archive.Journal, root, given string, say func(format string, args ...any)) (*host.Profile, error) {
 	w, err := Identify(j, root, given)
 	if err != nil {
 		return nil, err
 	}
-	if known, ok := j.Hosts[w.ID]; ok {
-		if !known.Same(w.Profile) {
-			return nil, fmt.Errorf("%s describes another machine; choose another name with --host",
-				j.Root.Rel(j.Root.Host(w.ID)))
-		}
+	if known, ok := j.Hosts[w.ID]; ok && known.Same(w.Profile) {
 		return known, nil
+	} else if ok {
+		return nil, fmt.Errorf("%s describes another machine; choose another name with --host", j.Root.Rel(j.Root.Host(w.ID)))
 	}
 	if w.ID != w.own {
 		w.Mark = "" // the name may be that of a kind of machines, as a CI service has them
 	}
 	data, err := results.Encode(w.Profile)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = results.Decode(data, new(host.Profile))
 	}
-	if err := results.Decode(data, new(host.Profile)); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("this machine's profile: %w", err)
 	}
 	if alike := w.Lookalikes(j); given == "" && alike != "" {

@@ -35,7 +35,7 @@ func (w *workshop) profile(root, name string) (h host.Profile, said string) {
 	if err != nil || len(faults) > 0 {
 		w.t.Fatal(err, faults)
 	}
-	is, err := profile(j, root, name, func(format string, args ...any) { said += fmt.Sprintf(format, args...) + "\n" })
+	is, err := Profile(j, root, name, func(format string, args ...any) { said += fmt.Sprintf(format, args...) + "\n" })
 	if err != nil {
 		return h, err.Error()
 	}

@@ -99,7 +99,7 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 		}
 	}
 	if err == nil {
-		s.profile, err = profile(j, "/", o.Host, s.Say)
+		s.profile, err = Profile(j, "/", o.Host, s.Say)
 	}
 	if err != nil {
 		release()
