@@ -40,11 +40,11 @@ type Binary struct {
 	MadeOf  string `json:"made_of,omitempty"`
 	Version string `json:"version,omitempty"`
 
-	// Of earlier runs only.
-	Sources  string            `json:"sources_sha256,omitempty"`
-	Commit   string            `json:"commit,omitempty"`
-	Modified bool              `json:"modified,omitempty"`
-	Build    map[string]string `json:"build,omitempty"`
+	// Of earlier runs, and not used.
+	Sources  any `json:"sources_sha256,omitempty"`
+	Commit   any `json:"commit,omitempty"`
+	Modified any `json:"modified,omitempty"`
+	Build    any `json:"build,omitempty"`
 }
 
 // Same reports whether two are one program: the same file, or made of the same.
@@ -55,12 +55,6 @@ func (b Binary) Same(o Binary) bool {
 // Measured reports whether a program, by its name in a run, is measured or measures. The
 // lab only starts it, and node is a tool, as the kernel is one: its version is recorded.
 func Measured(name string) bool { return name != "lab" && name != "node" }
-
-// Environment is the environment that the programs of an earlier run had. Today's is proc's.
-type Environment struct {
-	Set    map[string]string `json:"set,omitempty"`
-	Passed []string          `json:"passed,omitempty"`
-}
 
 // Programs are what a run starts, as it was before it.
 type Programs struct {

@@ -17,8 +17,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A Column holds one metric of all trials, in the trials' order; nil where a trial does not have the metric. In the
-// file's text it may have one entry for each turn, or a single number, for all trials.
+// A Column holds one metric of all trials, in the trials' order; nil where a trial does not have the metric. Earlier
+// runs may have one entry for each turn, or a single number, for all trials.
 type Column []*float64
 
 // UnmarshalJSON reads a list or a number.
@@ -28,19 +28,6 @@ func (c *Column) UnmarshalJSON(text []byte) error {
 	}
 	*c = Column{nil}
 	return json.Unmarshal(text, &(*c)[0])
-}
-
-// short is the column with one entry for each turn, if the trials of each are alike. turns has the turn of each
-// trial.
-func (c Column) short(turns []int) (out Column) {
-	for i, v := range c {
-		if turns[i] == len(out) {
-			out = append(out, v)
-		} else if was := out[turns[i]]; v != was && (v == nil || was == nil || *v != *was) {
-			return c
-		}
-	}
-	return out
 }
 
 // long is the column with an entry for each trial.
@@ -122,11 +109,7 @@ func (f *File) spread() error {
 		scatter("resolutions", f.Resolutions, turns, func(i int) map[string]float64 { return f.Trials[i].Resolution }))
 	f.Figures, f.Resolutions = nil, nil
 	for i := range f.Trials {
-		t := &f.Trials[i]
-		f.Conclude(t)
-		if _, measured := t.Metrics["duration_s"]; measured && i > 0 && turns[i] == turns[i-1] && t.Cores == nil {
-			t.Cores = f.Trials[i-1].Cores // with which it was up
-		}
+		f.Conclude(&f.Trials[i])
 	}
 	return err
 }
@@ -150,7 +133,6 @@ func scatter(at string, columns map[string]Column, turns []int, into func(trial 
 // gathered is a copy of the file as its text has it: what was counted, in columns.
 func (f File) gathered() File {
 	f.Trials, f.Figures, f.Resolutions = slices.Clone(f.Trials), map[string]Column{}, map[string]Column{}
-	turns := f.turns()
 	gather := func(columns map[string]Column, i int, figures map[string]float64) {
 		for name, v := range figures {
 			if columns[name] == nil {
@@ -170,11 +152,6 @@ func (f File) gathered() File {
 		maps.DeleteFunc(counted, func(name string, _ float64) bool { _, follows := following[name]; return follows })
 		gather(f.Figures, i, counted)
 		gather(f.Resolutions, i, t.Resolution)
-	}
-	for _, columns := range []map[string]Column{f.Figures, f.Resolutions} {
-		for name, column := range columns {
-			columns[name] = column.short(turns)
-		}
 	}
 	return f
 }

@@ -71,14 +71,10 @@ func (f *File) OtherPrograms(now map[string]host.Binary) []string {
 }
 
 // A visit is one stay of the lab at an experiment: blocks of it on one host that follow one another, whichever runs
-// have them. What a neighbour, a clock or a cache does for a minute is in all of them alike, so a visit is one
-// piece of evidence however many blocks it has, and bets are placed by visits. A block belongs to the visit before
-// it if it begins less than VisitGap after that one's last trial ended and at most VisitSpan after its first block
-// began.
-//
-// Ten seconds are longer than the lab itself takes from one block to the next, and a minute is what a budget gives
-// an experiment at least. A session goes round its experiments block by block and stays away from each for
-// VisitGap or more, so there a visit has one block.
+// have them. What a neighbour, a clock or a cache does for a minute is in all of them alike, so a visit is one piece of
+// evidence. A block belongs to the visit before it if it begins less than VisitGap after that one's last trial ended and
+// at most VisitSpan after its first block began. A session stays away from an experiment for VisitGap, so there each
+// block is a visit; in earlier runs several may be one.
 const (
 	VisitGap  = 10 * time.Second
 	VisitSpan = 60 * time.Second
@@ -155,18 +151,4 @@ func (t Trial) span(p *Provenance) time.Duration {
 		return time.Duration((last.AtS + last.DurationS - t.Slots[0].AtS) * float64(time.Second))
 	}
 	return time.Duration((p.Block.WarmupS + t.Metrics["duration_s"]) * float64(time.Second))
-}
-
-// Calibrations gives the fastest calibration of each block, in seconds, by block number. A block without
-// calibrations is absent.
-func (f *File) Calibrations() map[int]float64 {
-	fastest := map[int]float64{}
-	for _, t := range f.Trials {
-		for _, name := range []string{"calibration_before_s", "calibration_after_s"} {
-			if v, ok := t.Metrics[name]; ok && (fastest[t.Block] == 0 || v < fastest[t.Block]) {
-				fastest[t.Block] = v
-			}
-		}
-	}
-	return fastest
 }

@@ -14,8 +14,6 @@
 package results
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -69,7 +67,7 @@ type Provenance struct {
 	Tools        map[string]string      `json:"tools"`
 	Servers      map[string]Server      `json:"servers,omitempty"`
 	Binaries     map[string]host.Binary `json:"binaries,omitempty"`
-	Environment  *host.Environment      `json:"environment,omitempty"`
+	Environment  any                    `json:"environment,omitempty"` // of earlier runs, and not used
 	Kernel       map[string]string      `json:"kernel"`
 	Boot         string                 `json:"boot,omitempty"`
 	Known        bool                   `json:"known,omitempty"`
@@ -170,29 +168,11 @@ type Trial struct {
 	// Slots is nil where the trial was measured in one piece, else in the order of time.
 	Slots []slots.Slot `json:"slots,omitempty"`
 
-	Cores         []Core            `json:"cores,omitempty"`
-	ClientThreads []float64         `json:"client_threads,omitempty"`
-	Profiles      []profile.Profile `json:"profiles,omitempty"`
-}
+	Profiles []profile.Profile `json:"profiles,omitempty"`
 
-// A Core says where one core's time went: shares from 0 to 1, by the kernel's clock ticks. The rest of the time was
-// idle. In the text it is a list: the core's number and the shares in this order. Earlier runs have them.
-type Core struct {
-	CPU                                int
-	User, System, SoftIRQ, Steal, Idle float64
-}
-
-// UnmarshalJSON reads it.
-func (c *Core) UnmarshalJSON(text []byte) error {
-	var v [6]float64
-	if err := json.Unmarshal(text, &v); err != nil {
-		return err
-	}
-	*c = Core{int(v[0]), v[1], v[2], v[3], v[4], v[5]}
-	if v[0] != float64(c.CPU) || c.CPU < 0 {
-		return fmt.Errorf("%v is no number of a core", v[0])
-	}
-	return nil
+	// Of earlier runs, and not used.
+	Cores         any `json:"cores,omitempty"`
+	ClientThreads any `json:"client_threads,omitempty"`
 }
 
 // A Reason names the gate that closed on a trial, and says what it saw.
