@@ -70,7 +70,7 @@ func TestFaultyServers(t *testing.T) {
 		t.Run(strings.TrimSpace(c.x.Fixed()[setting.Generator].String()+" "+c.fault+" "+c.route), func(t *testing.T) {
 			p := p
 			p.t = t
-			if p.use("fiber_server"); c.fault != "" {
+			if p.use("server", "fiber_server"); c.fault != "" {
 				p.faulty(c.fault)
 			}
 			var only []setting.Levels

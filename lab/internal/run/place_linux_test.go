@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -51,39 +52,22 @@ const foreign = "LR_FOREIGN"
 
 var builtAny bool
 
-// programsOnce builds the programs of trials, and a server with faults, once
-// for all tests.
+// programsOnce builds the programs of trials, and a server with faults, once for all tests.
 var programsOnce = sync.OnceValues(func() (string, error) {
 	builtAny = true
 	dir, err := os.MkdirTemp("", "programs")
-	if err != nil {
-		return "", err
-	}
-	names := map[string]string{"server": "fiber_server", "floor": "null_server", "faulty": "faulty/fiber_server",
-		"lab": "the-lab"}
 	for _, packages := range [][]string{
 		{"../..", "./cmd/http_load", "./cmd/lab", "./internal/run/testdata/faulty", "./server"},
 		{"../../servers/floor", "."},
 	} {
-		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir +
-			"/"}, packages[1:]...)...)
+		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir + "/"},
+			packages[1:]...)...)
 		build.Dir = packages[0]
-		if out, err := build.CombinedOutput(); err != nil {
-			return dir, fmt.Errorf("go build: %w\n%s", err, out)
+		if out, wrong := build.CombinedOutput(); wrong != nil {
+			err = errors.Join(err, fmt.Errorf("go build: %w\n%s", wrong, out))
 		}
 	}
-	for from, to := range names {
-		if err := os.Rename(filepath.Join(dir, from), filepath.Join(dir, "new")); err != nil {
-			return dir, err
-		}
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, to)), 0o755); err != nil {
-			return dir, err
-		}
-		if err := os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, to)); err != nil {
-			return dir, err
-		}
-	}
-	return dir, nil
+	return dir, err
 })
 
 // A place is a directory laid out like a clone, with programs to measure with.
@@ -114,41 +98,34 @@ func newPlace(t *testing.T) place {
 		t.Fatal(err)
 	}
 	// The scripts find the programs relative to themselves, so they are copied.
-	if err := os.CopyFS(filepath.Join(p.root, "lab", "scripts"),
-		os.DirFS(filepath.Join(top, "lab", "scripts"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(p.root, ".tools", "bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	err = errors.Join(os.CopyFS(filepath.Join(p.root, "lab", "scripts"), os.DirFS(filepath.Join(top, "lab", "scripts"))),
+		os.MkdirAll(filepath.Join(p.root, ".tools", "bin"), 0o755))
 	for _, name := range []string{"node_modules", "package-lock.json"} {
-		if err := os.Symlink(filepath.Join(top, name), filepath.Join(p.root, name)); err != nil {
-			t.Fatal(err)
-		}
+		err = errors.Join(err, os.Symlink(filepath.Join(top, name), filepath.Join(p.root, name)))
 	}
-	for _, name := range []string{"fiber_server", "null_server", "http_load"} {
-		p.use(name)
+	if err != nil {
+		t.Fatal(err)
 	}
+	p.use("server", "fiber_server")
+	p.use("floor", "null_server")
+	p.use("http_load", "http_load")
 	return p
 }
 
 // use puts a program where the scripts look for it.
-func (p place) use(name string) {
+func (p place) use(program, as string) {
 	p.t.Helper()
-	p.without(filepath.Base(name))
-	if err := os.Link(filepath.Join(p.built, name),
-		filepath.Join(p.root, ".tools", "bin", filepath.Base(name))); err != nil {
+	at := filepath.Join(p.root, ".tools", "bin", as)
+	_ = os.Remove(at)
+	if err := os.Link(filepath.Join(p.built, program), at); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-// without removes a program.
-func (p place) without(name string) { _ = os.Remove(filepath.Join(p.root, ".tools", "bin", name)) }
-
 // faulty replaces the lab's server with the faulty one.
 func (p place) faulty(fault string) {
 	p.t.Helper()
-	p.use("faulty/fiber_server")
+	p.use("faulty", "fiber_server")
 	if err := os.WriteFile(filepath.Join(p.root, ".tools", "bin", "fault"), []byte(fault), 0o644); err != nil {
 		p.t.Fatal(err)
 	}
@@ -162,7 +139,7 @@ func (p place) plan(x *experiment.Experiment) Plan {
 		p.t.Fatal(err)
 	}
 	return Plan{Root: journal.Root(p.root), Port: programtest.FreePorts(p.t, 30), Budget: 10 * time.Minute,
-		Lab: []string{filepath.Join(p.built, "the-lab")}, Split: split, Host: &host.Profile{ID: "here", Cores: 1 << 10}}.Of(x)
+		Lab: []string{filepath.Join(p.built, "lab")}, Split: split, Host: &host.Profile{ID: "here", Cores: 1 << 10}}.Of(x)
 }
 
 // start begins a run with the given conditions, or the experiment's.
@@ -250,7 +227,7 @@ func (p place) listening(name string, port int) (pids []int) {
 // nothingRuns fails if a run left a process behind.
 func (p place) nothingRuns(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"fiber_server", "null_server", "http_load", "node", "the-lab"} {
+	for _, name := range []string{"fiber_server", "null_server", "http_load", "node", "lab"} {
 		if left := p.children(name); len(left) > 0 {
 			t.Errorf("%s runs on: %v", name, left)
 		}

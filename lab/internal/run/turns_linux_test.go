@@ -115,15 +115,10 @@ func TestFaultsInMidBlock(t *testing.T) {
 			}
 			p.until(func() []results.Trial {
 				e := p.start(x)
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					for end := time.Now().Add(time.Minute); len(p.children("http_load")) == 0 && time.Now().Before(end); {
-						time.Sleep(10 * time.Millisecond)
-					}
+				done := p.whileLoaded(func() {
 					time.Sleep(500 * time.Millisecond)
 					c.befalls(e.Port + slices.Index(experiment.DrawBlock(e.groups, 1, e.Seed, e.File.Provenance.Blocks+1)[0], 0))
-				}()
+				})
 				defer func() { <-done }()
 				return p.block(e)
 			}, func(trials []results.Trial) bool {
