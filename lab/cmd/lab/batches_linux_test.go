@@ -45,9 +45,9 @@ margin = 0.001
 // A run of batches is a run like any other: its trials have a bound and figures, and
 // there are profiles of the service and verdicts.
 func TestAloneRunOfBatches(t *testing.T) {
-	c := newClone(t, loopback, "/read", 1, 1)
-	c.link(producerBinary, ".tools/bin/event_producer")
-	c.link(sinkBinary, ".tools/bin/event_sink")
+	c := newClone(t, loopback, 1)
+	c.program("event_producer")
+	c.program("event_sink")
 	c.write("lab/experiments/99-tiny.toml", batches)
 	s := c.run()
 	f := c.only()

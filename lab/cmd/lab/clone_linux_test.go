@@ -28,7 +28,11 @@ import (
 // nothing else runs, since other tests alone can make a trial invalid. The other tests
 // assert nothing that load could change; they run in parallel.
 
-var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary string
+// bin has the programs that the tests run, by their names; a worker is called by the file's name, whatever link its
+// master was started by.
+var bin string
+
+func labBinary() string { return filepath.Join(bin, "lab") }
 
 func TestMain(m *testing.M) {
 	for _, call := range []func([]string) (int, bool){wire.Called, measure.Answer} {
@@ -36,17 +40,16 @@ func TestMain(m *testing.M) {
 			os.Exit(status)
 		}
 	}
-	if call, ok := os.LookupEnv(faultyServers); ok {
-		os.Exit(holdingFaulty(call))
+	if os.Getenv(faultyServers) != "" {
+		os.Exit(holdingFaulty())
 	}
 	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "lab-test-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+		var err error
+		if bin, err = os.MkdirTemp("", "lab-test-"); err == nil {
+			defer os.RemoveAll(bin)
+			err = programs()
 		}
-		defer os.RemoveAll(dir)
-		if err := programs(dir); err != nil {
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -54,47 +57,30 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// programs builds the programs that the tests run, and puts them into dir. They are built
-// where an earlier call of the tests has left them, since Go links again only what has
-// changed: tools/test.sh calls the tests twice, and the second time nothing else runs.
-func programs(dir string) error {
-	const built = "../../../.tools/scratch/programs/"
-	if err := os.MkdirAll(built, 0o755); err != nil {
-		return err
-	}
-	into, err := filepath.Abs(built)
-	if err != nil {
-		return err
+// programs builds the programs. They are built where an earlier call of the tests has left them, since Go links again
+// only what has changed: tools/test.sh calls the tests twice, and the second time nothing else runs.
+func programs() error {
+	into, err := filepath.Abs("../../../.tools/scratch/programs")
+	if err == nil {
+		err = os.MkdirAll(into, 0o755)
 	}
 	for _, packages := range [][]string{
 		{"../..", "./cmd/lab", "./cmd/http_load", "./server"},
 		{"../../batch/study", "./producer", "./sink"},
 	} {
-		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", into +
-			"/"}, packages[1:]...)...)
+		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", into + "/"},
+			packages[1:]...)...)
 		build.Dir = packages[0]
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("go build: %w\n%s", err, out)
+		if out, wrong := build.CombinedOutput(); wrong != nil {
+			err = errors.Join(err, fmt.Errorf("go build: %w\n%s", wrong, out))
 		}
 	}
-	// A worker is called by the file's name, whatever link its master was started by.
-	for _, program := range []struct {
-		path        *string
-		built, name string
-	}{
-		{&labBinary, "lab", "lab"}, {&serverBinary, "server", "fiber_server"}, {&loadBinary, "http_load", "http_load"},
-		{&producerBinary, "producer", "event_producer"}, {&sinkBinary, "sink", "event_sink"},
-	} {
-		*program.path = filepath.Join(dir, program.name)
-		text, err := os.ReadFile(filepath.Join(built, program.built))
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(*program.path, text, 0o755); err != nil {
-			return err
-		}
+	for from, to := range map[string]string{"lab": "lab", "server": "fiber_server", "http_load": "http_load",
+		"producer": "event_producer", "sink": "event_sink"} {
+		text, wrong := os.ReadFile(filepath.Join(into, from))
+		err = errors.Join(err, wrong, os.WriteFile(filepath.Join(bin, to), text, 0o755))
 	}
-	return nil
+	return err
 }
 
 // A clone is a small journal with one experiment.
@@ -103,8 +89,6 @@ type clone struct {
 	root string
 	port int
 	env  []string
-	// blocks is the most blocks that a run makes.
-	blocks int
 }
 
 var tiny = `entry = "99"
@@ -115,7 +99,7 @@ budget_s = 3600
 [topology]
 %s
 [settings]
-route = "%s"
+route = "/read"
 connections = 4
 pipelining = 1
 [block]
@@ -127,16 +111,15 @@ warmup_s = 0.1
 const (
 	loopback = `kind = "loopback"`
 	netns    = "kind = \"netns\"\nline_rate_bps = 100_000_000\nburst_bytes = 262_144\nqueue_s = 0.02"
-	thin     = "kind = \"netns\"\nline_rate_bps = 10_000_000\nburst_bytes = 16_384\nqueue_s = 0.05"
 )
 
-func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone {
+func newClone(t *testing.T, topology string, seconds int) *clone {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir()) // the name that the kernel reports
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &clone{t: t, root: dir, port: programtest.FreePorts(t, 8), blocks: blocks}
+	c := &clone{t: t, root: dir, port: programtest.FreePorts(t, 8)}
 	top, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
@@ -145,18 +128,15 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 		t.Fatal("autocannon is not installed: run make setup first")
 	}
 	// The scripts find the repository from their own location, so they are copied.
-	if err := os.CopyFS(filepath.Join(c.root, "lab", "scripts"),
-		os.DirFS(filepath.Join(top, "lab", "scripts"))); err != nil {
+	if err := errors.Join(os.CopyFS(filepath.Join(c.root, "lab", "scripts"), os.DirFS(filepath.Join(top, "lab", "scripts"))),
+		os.MkdirAll(filepath.Join(c.root, "data/results"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	c.link(filepath.Join(top, "node_modules"), "node_modules")
 	c.link(filepath.Join(top, "package-lock.json"), "package-lock.json")
-	c.link(serverBinary, ".tools/bin/fiber_server")
-	c.link(loadBinary, ".tools/bin/http_load")
-	if err := os.MkdirAll(filepath.Join(c.root, "data/results"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	c.write("lab/experiments/99-tiny.toml", fmt.Sprintf(tiny, topology, route, seconds))
+	c.program("fiber_server")
+	c.program("http_load")
+	c.write("lab/experiments/99-tiny.toml", fmt.Sprintf(tiny, topology, seconds))
 	if topology != loopback { // only http_load reads a wire's shapers
 		c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"")
 	}
@@ -176,6 +156,12 @@ func (c *clone) link(old, name string) {
 	}
 }
 
+// program puts one where the scripts look for it.
+func (c *clone) program(name string) {
+	c.t.Helper()
+	c.link(filepath.Join(bin, name), ".tools/bin/"+name)
+}
+
 func (c *clone) write(name, text string) {
 	c.t.Helper()
 	archivetest.Write(c.t, filepath.Join(c.root, name), text)
@@ -188,7 +174,7 @@ func (c *clone) edit(old, new string) {
 }
 
 func (c *clone) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(labBinary, args...)
+	cmd := exec.Command(labBinary(), args...)
 	cmd.Dir = c.root
 	cmd.Env = append(os.Environ(), c.env...)
 	return cmd
@@ -228,9 +214,9 @@ func begin(t *testing.T, cmd *exec.Cmd) (end func() said) {
 	}
 }
 
-// run99 is the command that makes a run of the experiment.
+// run99 is the command that makes a run of the experiment, of one block.
 func (c *clone) run99() *exec.Cmd {
-	return c.command("run", "99-tiny", "--port", strconv.Itoa(c.port), "--blocks", strconv.Itoa(c.blocks))
+	return c.command("run", "99-tiny", "--port", strconv.Itoa(c.port), "--blocks", "1")
 }
 
 func (c *clone) run() said {

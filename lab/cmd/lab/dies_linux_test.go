@@ -50,7 +50,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				if topology == netns {
 					wiretest.NeedsWire(t)
 				}
-				c := newClone(t, topology, "/read", 1, 60)
+				c := newClone(t, topology, 60)
 				cmd, end := c.underWay()
 				if err := cmd.Process.Signal(sig); err != nil {
 					t.Fatal(err)

@@ -46,8 +46,8 @@ func turned(t *testing.T) (c *clone, cmd *exec.Cmd, end func() said) {
 	}
 	wiretest.NeedsWire(t)
 	before := flows(t)
-	c = newClone(t, netns, "/simple", 1, 10)
-	c.link(labBinary, ".tools/bin/lab")
+	c = newClone(t, netns, 10)
+	c.program("lab")
 	c.env = append(c.env, "LINE_RATE_STATE="+t.TempDir())
 	c.edit("name = \"workers\"\nlevels", "name = \"replicate\"\nlevels")
 	c.edit("pipelining = 1", "pipelining = 1\nworkers = 1\nrfs = true")
@@ -109,7 +109,7 @@ func TestALaterRunDoesNotInheritASetting(t *testing.T) {
 	if flows(t) == before {
 		t.Fatal("the setting was restored, so nothing is shown")
 	}
-	c.write("lab/experiments/99-tiny.toml", fmt.Sprintf(tiny, loopback, "/simple", 1))
+	c.write("lab/experiments/99-tiny.toml", fmt.Sprintf(tiny, loopback, 1))
 	s := c.run()
 	if !strings.Contains(s.err, "restored "+flowTable) || flows(t) != before {
 		t.Errorf("the flow table is %q; it said\n%s", flows(t), s.err)

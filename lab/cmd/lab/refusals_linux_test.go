@@ -16,7 +16,7 @@ import (
 
 func TestNamespacesOff(t *testing.T) {
 	t.Parallel()
-	c := newClone(t, netns, "/read", 6, 1)
+	c := newClone(t, netns, 1)
 	inside := []string{"unshare", "--user", "--map-root-user", "sh", "-c",
 		"echo 0 >/proc/sys/user/max_net_namespaces && exec \"$@\"", "sh"}
 	if err := exec.Command(inside[0], append(inside[1:], "true")...).Run(); err != nil {
@@ -36,7 +36,7 @@ func TestNamespacesOff(t *testing.T) {
 
 func TestSecondLabWaitsItsTurn(t *testing.T) {
 	t.Parallel()
-	c := newClone(t, loopback, "/read", 1, 60)
+	c := newClone(t, loopback, 60)
 	cmd, end := c.underWay()
 	s := finish(t, c.command("run", "99-tiny", "--port", strconv.Itoa(programtest.FreePorts(t, 8))))
 	if s.status != exitFailed || !strings.Contains(s.complaint(t), "another lab is measuring") {
@@ -74,7 +74,7 @@ func (c *clone) without(missing string) {
 
 // Too few open files keep the experiment from being run here, and no other beside it; what to do is said.
 func TestFewOpenFilesAreSaid(t *testing.T) {
-	c := newClone(t, loopback, "/read", 1, 1)
+	c := newClone(t, loopback, 1)
 	s := finish(t, by(c.run99(), "sh", "-c", "ulimit -n 60; exec \"$@\"", "sh"))
 	for _, w := range []string{"nothing of 99-tiny can be measured here",
 		"server and client need 68 open files each, and the hard limit is 60", "prlimit --pid $$ --nofile=136:136"} {
@@ -133,7 +133,7 @@ func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newClone(t, loopback, "/read", 1, 1)
+			c := newClone(t, loopback, 1)
 			if test.spoil != nil {
 				test.spoil(c)
 			}

@@ -19,7 +19,7 @@ func TestAPersonHasAWire(t *testing.T) {
 	t.Parallel()
 	wiretest.NeedsWire(t)
 	for _, how := range []string{"interrupt", "kill", "end"} {
-		cmd := exec.Command(labBinary, "wire", "--rate", "10000000")
+		cmd := exec.Command(labBinary(), "wire", "--rate", "10000000")
 		life, _ := cmd.StdinPipe()
 		out, _ := cmd.StdoutPipe()
 		if err := cmd.Start(); err != nil {
@@ -34,13 +34,13 @@ func TestAPersonHasAWire(t *testing.T) {
 			}
 		}
 		for pid, device := range map[string]string{server: "wire-server", client: "wire-client"} {
-			said, err := exec.Command(labBinary, "in-namespace", pid, "--", "cat", "/proc/net/dev").CombinedOutput()
+			said, err := exec.Command(labBinary(), "in-namespace", pid, "--", "cat", "/proc/net/dev").CombinedOutput()
 			if err != nil || strings.Count(string(said), "wire-") != 1 || !strings.Contains(string(said), device+":") {
 				t.Errorf("%s: %v, %s", device, err, said)
 			}
 		}
 		// A process that has left its parent ends with the wire, since it would keep the namespace.
-		if err := exec.Command(labBinary, "in-namespace", server, "--", "sh", "-c", "setsid sleep 300 >/dev/null 2>&1 &").Run(); err != nil {
+		if err := exec.Command(labBinary(), "in-namespace", server, "--", "sh", "-c", "setsid sleep 300 >/dev/null 2>&1 &").Run(); err != nil {
 			t.Error(err)
 		}
 		switch how {
