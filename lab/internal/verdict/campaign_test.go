@@ -314,8 +314,8 @@ func TestCampaignsDecideAsRunsDo(t *testing.T) {
 		}
 		m.settle(stats.Level(1, 1))
 		got := claimsOf(x, runs...)[0]
-		if got.Verdict != m.verdict || got.Visits != m.votes.all {
-			t.Errorf("round %d: %+v, want %s of %d", round, got, m.verdict, m.votes.all)
+		if got.Verdict != m.verdict || got.Visits != len(m.bets) {
+			t.Errorf("round %d: %+v, want %s of %d", round, got, m.verdict, len(m.bets))
 		}
 		seen[got.Verdict]++
 	}

@@ -15,46 +15,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A tally counts blocks by what they say; others than yes and no lie on an edge.
-type tally struct{ yes, no, all int }
-
-func (t *tally) add(yes, no bool) {
-	t.all++
-	if yes {
-		t.yes++
-	}
-	if no {
-		t.no++
-	}
-}
-
-// A part is what one comparison of a claim, or its bottleneck, comes to.
-type part struct {
-	verdict       Verdict
-	blocks, votes tally   // of those that count, and of those of them that vote
-	side          float64 // the part of the error of either answer
-}
-
-// count adds a block.
-func (p *part) count(yes, no, votes bool) {
-	if p.blocks.add(yes, no); votes {
-		p.votes.add(yes, no)
-	}
-}
-
-// needed estimates how many further visits decide, if they go on as before; 0 if unknown.
-func (p part) needed() int {
-	all, holds := confseq.Needed(p.votes.yes, p.votes.all, p.side)
-	fall, falls := confseq.Needed(p.votes.no, p.votes.all, p.side)
-	if !holds || falls && fall < all {
-		all, holds = fall, falls
-	}
-	if !holds {
-		return 0
-	}
-	return max(1, all-p.votes.all)
-}
-
 // A band is where a claim wants a ratio or a value, edges included; infinite where it has no edge.
 type band struct{ low, high float64 }
 
@@ -72,20 +32,41 @@ func (b band) side(level float64) float64 {
 	return level / 2
 }
 
-// A comparison is a ratio of two conditions, or a value of one, and the band in which a claim wants it.
+// A comparison is a ratio of two conditions, a value of one, or whether a resource alone was the bottleneck, which is
+// 1 or 0, and the band in which a claim wants it.
 //
 // A figure is a reading and may stand for a range. So what a block gives is a
 // range too, and the verdict counts all of it. It is then right wherever in their
 // ranges the true figures are.
 type comparison struct {
-	part
-	metric    string         // empty for a share of a profile
-	a, b      setting.Levels // b is nil for a value
+	metric    string         // empty for a share of a profile, and for a bottleneck
+	a, b      setting.Levels // b is nil for what is no ratio; both are for a bottleneck, which is of all conditions
 	over      string         // the factor whose levels a ratio compares; empty for a control
 	band      band
 	all, bets []results.Reading // by block that counts, and by visit that votes
-	low, high float64           // the interval
-	known     bool              // whether there is one
+	verdict   Verdict
+	side      float64 // the part of the error of either answer
+	low, high float64 // the interval
+	known     bool    // whether there is one
+}
+
+// count counts readings inside of the band and beyond it; the others lie on an edge.
+func (m *comparison) count(of []results.Reading) (yes, no int) {
+	yes = strict.Count(of, func(r results.Reading) bool { return m.band.inside(r.Low, r.High) })
+	return yes, strict.Count(of, func(r results.Reading) bool { return m.band.beyond(r.Low, r.High) })
+}
+
+// needed estimates how many further visits decide, if they go on as before; 0 if unknown.
+func (m *comparison) needed() int {
+	yes, no := m.count(m.bets)
+	all, holds := confseq.Needed(yes, len(m.bets), m.side)
+	if fall, falls := confseq.Needed(no, len(m.bets), m.side); falls && (!holds || fall < all) {
+		all, holds = fall, true
+	}
+	if !holds {
+		return 0
+	}
+	return max(1, all-len(m.bets))
 }
 
 // ends lists the lower and the upper ends of readings.
@@ -114,7 +95,6 @@ func (m *comparison) add(r results.Reading, votes bool) {
 	if m.all = append(m.all, r); votes {
 		m.bets = append(m.bets, r)
 	}
-	m.count(m.band.inside(r.Low, r.High), m.band.beyond(r.Low, r.High), votes)
 }
 
 // settle finds the interval at the comparison's part of the error, which decides it.
@@ -141,29 +121,31 @@ func (m *comparison) exact() bool {
 	return high <= (1+fine)*low && !slices.ContainsFunc(m.all, func(r results.Reading) bool { return r.Nominal == nil })
 }
 
-// outside is how far the medians reach out of the band; negative inside.
-func (m *comparison) outside() float64 {
-	if m.blocks.all == 0 {
-		return math.Inf(-1)
-	}
-	low, high := m.medians()
-	return max(m.band.low-low, high-m.band.high)
-}
-
-// worst is the comparison that decides: one that falls before one that is open, and that before one that
-// holds; of equals the one nearest to leaving its band, or farthest outside, or with fewer blocks inside.
+// worst is the comparison that decides: one that falls before one that is open, and that before one that holds; of
+// equals the one whose medians are nearest to leaving its band, or farthest outside, or with fewer blocks inside.
 func worst(all []*comparison) *comparison {
 	rank := map[Verdict]int{Confirmed: 0, Open: 1, Refuted: 2}
+	outside := func(m *comparison) float64 {
+		if len(m.all) == 0 {
+			return math.Inf(-1)
+		}
+		low, high := m.medians()
+		return max(m.band.low-low, high-m.band.high)
+	}
 	return slices.MaxFunc(all, func(m, w *comparison) int {
-		return cmp.Or(rank[m.verdict]-rank[w.verdict], cmp.Compare(m.outside(), w.outside()), w.blocks.yes-m.blocks.yes)
+		inside, _ := m.count(m.all)
+		others, _ := w.count(w.all)
+		return cmp.Or(rank[m.verdict]-rank[w.verdict], cmp.Compare(outside(m), outside(w)), others-inside)
 	})
 }
 
-// comparisons are those that a claim makes: none of a bottleneck. A ratio is of levels of one factor at equal levels of
-// all others.
+// comparisons are those that a claim makes. A ratio is of levels of one factor at equal levels of all others.
 func (rec *record) comparisons(c experiment.Claim) (all []*comparison) {
 	low, high := c.Edges()
-	if c.Form() == experiment.ValueForm {
+	switch c.Form() {
+	case experiment.BottleneckForm: // that more than half of the blocks say yes, or no, is that the median is 1, or 0
+		return []*comparison{{band: band{1, math.Inf(1)}}}
+	case experiment.ValueForm:
 		for _, levels := range rec.conds {
 			within, ok := band{low, high}, true
 			if c.Equals != "" {
@@ -175,8 +157,6 @@ func (rec *record) comparisons(c experiment.Claim) (all []*comparison) {
 				all = append(all, &comparison{metric: c.Metric, a: levels, band: within})
 			}
 		}
-	}
-	if c.Form() != experiment.RatioForm {
 		return all
 	}
 	for _, s := range rec.strata(c) {
@@ -225,24 +205,37 @@ func (rec *record) strata(c experiment.Claim) (out [][]setting.Levels) {
 // needs lists the conditions of which a claim needs a trial in each block.
 func (rec *record) needs(all []*comparison) []setting.Levels {
 	return strict.Filter(rec.conds, func(levels setting.Levels) bool {
-		of := func(m *comparison) bool { return m.a.Key() == levels.Key() || m.b.Key() == levels.Key() }
-		return len(all) == 0 || slices.ContainsFunc(all, of) // a bottleneck needs all
+		return slices.ContainsFunc(all, func(m *comparison) bool {
+			return m.a == nil || m.a.Key() == levels.Key() || m.b.Key() == levels.Key()
+		})
 	})
 }
 
 // compare gives each comparison the blocks that count, and finds its interval.
-func compare(c experiment.Claim, all []*comparison, blocks []block, level float64) {
+func (rec *record) compare(c experiment.Claim, all []*comparison, blocks []block, level float64) {
 	for _, m := range all {
 		for _, b := range blocks {
-			r, _ := b.of.figure(c, b.of.at(m.a)[b.number])
-			if m.b != nil {
-				other, _ := b.of.figure(c, b.of.at(m.b)[b.number])
-				r = ratioOf(r, other)
-			}
-			m.add(r, b.first)
+			m.add(rec.reading(c, m, b), b.first)
 		}
 		m.settle(level)
 	}
+}
+
+// reading is what a block that counts gives.
+func (rec *record) reading(c experiment.Claim, m *comparison, b block) results.Reading {
+	if m.a == nil {
+		trials, _ := b.trials(rec.conds)
+		if is, _ := b.of.alone(c, trials); is {
+			return results.Reading{Low: 1, High: 1}
+		}
+		return results.Reading{}
+	}
+	r, _ := b.of.figure(c, b.of.at(m.a)[b.number])
+	if m.b != nil {
+		other, _ := b.of.figure(c, b.of.at(m.b)[b.number])
+		return ratioOf(r, other)
+	}
+	return r
 }
 
 // follows says that what others ran follows one of two conditions and may explain their ratio; empty

@@ -47,13 +47,13 @@ func (d *decider) control() *Control {
 				m.add(ratioOf(again, of), b.first)
 			}
 		}
-		if m.blocks.all > 0 {
+		if len(m.all) > 0 {
 			found = append(found, m)
 		}
 	}
 	for _, m := range found {
 		m.settle(ControlAlpha / float64(len(found)))
-		e := m.effect(m.blocks.all)
+		e := m.effect(len(m.all))
 		e.BandLow, e.BandHigh, e.For, e.Against = 0, 0, 0, 0 // nothing is claimed of it
 		out.Effects = append(out.Effects, e)
 	}
@@ -69,8 +69,8 @@ func (c *Control) judge(found []*comparison) {
 			c.Outcome, c.Reason = Differs, "its A/A control differed in "+m.figures(experiment.Claim{})
 			return
 		}
-		if i == 0 || m.votes.all < least {
-			least = m.votes.all
+		if i == 0 || len(m.bets) < least {
+			least = len(m.bets)
 		}
 	}
 	if least < stats.MinSamples {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/medians"
@@ -152,7 +151,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	switch {
 	case len(rec.conds) == 0:
 		return say(NotApplicable, "the run has no condition %s", setting.LimitTo(c.Where()))
-	case len(all) == 0 && c.Form() != experiment.BottleneckForm:
+	case len(all) == 0:
 		return say(NotApplicable, "nothing to compare: the run lacks levels of %s", setting.Phrase(cmp.Or(c.Over, c.Equals)))
 	}
 	seen := rec.look(c, rec.needs(all))
@@ -166,27 +165,36 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		2*lost > len(seen.begun) && visitsOf(seen.begun) >= stats.MinSamples {
 		return say(NotApplicable, "%s", seen.says())
 	}
-	p, why := rec.decide(c, all, seen, &out)
-	v := p.verdict
+	rec.compare(c, all, seen.blocks, rec.level/float64(len(all)))
+	w := worst(all)
+	for _, m := range all {
+		if e := m.effect(len(seen.begun)); m.b != nil && e.Pairs > 0 {
+			e.Decides = m == w
+			out.Effects = append(out.Effects, e)
+		}
+	}
+	out.For, out.Against = w.count(w.all)
+	v, why := w.verdict, w.says(c, len(seen.begun))
+	if v == Confirmed && len(all) > 1 {
+		why = fmt.Sprintf("all %d comparisons hold; closest to the edge: %s", len(all), why)
+	}
 	if v == Confirmed && c.Absent() && !rec.shows(c) {
-		v = Open
-		why = fmt.Sprintf("no %s profile of these runs shows %s, so nothing shows that it is gone", c.Profile, c.Package)
+		v, why = Open, fmt.Sprintf("no %s profile of these runs shows %s, so nothing shows that it is gone", c.Profile, c.Package)
 	}
 	for _, m := range all {
 		if says := m.follows(seen.blocks); says != "" && v != Open {
 			v, why = Open, says
 		}
 	}
-	tooMany := float64(lost) > MostLost*float64(len(seen.begun)) && v != Open
-	if tooMany || 2*lost > len(seen.begun) {
+	if float64(lost) > MostLost*float64(len(seen.begun)) && v != Open || 2*lost > len(seen.begun) {
 		return say(Open, "too many blocks have no vote: %s; %s", seen.says(), why)
 	}
 	if lost > 0 {
 		why += "; " + seen.says()
 	}
 	if v == Open {
-		out.VisitsNeeded = p.needed()
-		if least := stats.Fewest(p.side); out.Visits < least {
+		out.VisitsNeeded = w.needed()
+		if least := stats.Fewest(w.side); out.Visits < least {
 			why += fmt.Sprintf("; that is of %s, and %d are the least that decide", words.Count(out.Visits, "visit"), least)
 		}
 		if n := out.VisitsNeeded; n > 0 {
@@ -194,41 +202,6 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		}
 	}
 	return say(v, "%s", why)
-}
-
-// decide finds what decides a claim: its bottleneck or, of its comparisons, the worst. It gives the words for that, and
-// adds the ratios.
-func (rec *record) decide(c experiment.Claim, all []*comparison, seen sight, out *Claim) (p part, why string) {
-	if len(all) == 0 {
-		for _, b := range seen.blocks {
-			trials, _ := b.trials(rec.conds)
-			is, _ := b.of.alone(c, trials)
-			p.count(is, !is, b.first)
-		}
-		p.verdict, p.side = Open, rec.level // the share of yes is at most a half or at least, so one answer can be wrong
-		switch {
-		case confseq.Shown(p.votes.yes, p.votes.all, p.side):
-			p.verdict = Confirmed
-		case confseq.Shown(p.votes.no, p.votes.all, p.side):
-			p.verdict = Refuted
-		}
-		why = fmt.Sprintf("%s alone was the bottleneck in %d of %s", words.Resource(c.Bound), p.blocks.yes,
-			words.Count(p.blocks.all, "block"))
-	} else {
-		compare(c, all, seen.blocks, rec.level/float64(len(all)))
-		w := worst(all)
-		if p, why = w.part, w.says(c, len(seen.begun)); p.verdict == Confirmed && len(all) > 1 {
-			why = fmt.Sprintf("all %d comparisons hold; closest to the edge: %s", len(all), why)
-		}
-		for _, m := range all {
-			if e := m.effect(len(seen.begun)); m.b != nil && e.Pairs > 0 {
-				e.Decides = m == w
-				out.Effects = append(out.Effects, e)
-			}
-		}
-	}
-	out.For, out.Against = p.blocks.yes, p.blocks.no
-	return p, why
 }
 
 // shows tells whether any profile of a record has the package that a claim says is gone: else a slip in

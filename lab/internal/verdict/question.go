@@ -50,11 +50,9 @@ func Least(x *experiment.Experiment, cores int) (least int) {
 	for _, c := range x.Claims {
 		if rec.about(c, x.Conditions()); x.Needs(c).Cores <= cores {
 			all := rec.comparisons(c)
-			side := stats.Level(nth, sharing) / float64(max(1, len(all)))
-			if len(all) > 0 { // which have the same edges
-				side = all[0].band.side(side)
+			for _, m := range all {
+				least = max(least, stats.Fewest(m.band.side(stats.Level(nth, sharing)/float64(len(all)))))
 			}
-			least = max(least, stats.Fewest(side))
 		}
 	}
 	return least

@@ -78,15 +78,15 @@ func (d *decider) relative() *Relative {
 		base := levels.With(setting.Levels{asked.Over: asked.Level()})
 		m := &comparison{metric: asked.Metric, over: asked.Over, a: levels, b: base, band: band{0, math.Inf(1)}}
 		seen := rec.look(claim, rec.needs([]*comparison{m}))
-		compare(claim, []*comparison{m}, seen.blocks, stats.Alpha)
+		rec.compare(claim, []*comparison{m}, seen.blocks, stats.Alpha)
 		row := RelativeRow{Level: setting.LevelCell(levels[asked.Over]), Base: levels.Key() == base.Key()}
 		switch {
 		case row.Base:
 			row.Metric, row.A = asked.Metric, setting.Levels{asked.Over: levels[asked.Over]}
-		case m.blocks.all == 0:
+		case len(m.all) == 0:
 			continue
 		default:
-			row.Effect = m.effect(m.blocks.all)
+			row.Effect = m.effect(len(m.all))
 			row.For = 0 // nothing is claimed of it
 			_, row.Ends = words.Change(row.Ratio, row.Low, row.High)
 		}

@@ -19,8 +19,12 @@ import (
 // says gives the median with its interval, and how many blocks are where the claim wants them: "cost with 2 workers
 // over that with 1: 0.39 (0.37 to 0.41); 17 of 18 blocks lie at 0.5 or below, and 1 does not".
 func (m *comparison) says(c experiment.Claim, begun int) string {
-	n, no := m.blocks.all, m.blocks.no
-	if n == 0 {
+	n := len(m.all)
+	yes, no := m.count(m.all)
+	switch {
+	case c.Form() == experiment.BottleneckForm:
+		return fmt.Sprintf("%s alone was the bottleneck in %d of %s", words.Resource(c.Bound), yes, words.Count(n, "block"))
+	case n == 0:
 		return m.figures(c)
 	}
 	print := words.Edge
@@ -41,7 +45,7 @@ func (m *comparison) says(c experiment.Claim, begun int) string {
 	if n < begun {
 		blocks += " that counted"
 	}
-	said := fmt.Sprintf("%s; %d of %d %s %s %s", m.figures(c), m.blocks.yes, n, blocks, words.Plural(n, "lies", "lie"), in)
+	said := fmt.Sprintf("%s; %d of %d %s %s %s", m.figures(c), yes, n, blocks, words.Plural(n, "lies", "lie"), in)
 	if no > 0 {
 		said += fmt.Sprintf(", and %d %s not", no, words.Plural(no, "does", "do"))
 	}
@@ -62,7 +66,7 @@ func (m *comparison) figures(c experiment.Claim) string {
 		}
 	}
 	switch {
-	case m.blocks.all == 0:
+	case len(m.all) == 0:
 	case m.b == nil && m.known:
 		of = words.Measured(m.unit(), m.median(), &m.low, &m.high)
 	case m.b == nil:
@@ -91,8 +95,9 @@ func (m *comparison) median() float64 {
 
 // effect is a ratio as files have it.
 func (m *comparison) effect(begun int) Effect {
-	e := Effect{Metric: m.metric, Blocks: begun, Visits: m.votes.all, Pairs: m.blocks.all, For: m.blocks.yes,
-		Against: m.blocks.no, BandLow: finite(m.band.low), BandHigh: finite(m.band.high)}
+	e := Effect{Metric: m.metric, Blocks: begun, Visits: len(m.bets), Pairs: len(m.all), BandLow: finite(m.band.low),
+		BandHigh: finite(m.band.high)}
+	e.For, e.Against = m.count(m.all)
 	if m.over != "" {
 		e.A, e.B = setting.Levels{m.over: m.a[m.over]}, setting.Levels{m.over: m.b[m.over]}
 		if at := m.a.Without(m.over); len(at) > 0 {
