@@ -153,26 +153,11 @@ func (j *Journal) Experiment(name string) (*experiment.Experiment, error) {
 	if i := slices.Index(names, name); i >= 0 {
 		return j.Experiments[i], nil
 	}
-	if few := 14; len(names) > few && len(strict.Near(name, names)) == 0 {
-		return nil, fmt.Errorf("no experiment %q; lab/experiments has a file for each", name)
-	}
 	return nil, fmt.Errorf("no experiment %q; %s", name, strict.Instead(name, names))
 }
 
-// Record lists the runs that a run's verdicts may rest on, oldest first and the run itself last: earlier runs of
-// the same experiment on the same hosts. The run need not be in the journal yet.
-func (j *Journal) Record(x *experiment.Experiment, f *results.File) []verdict.Run {
-	before := j.runs(x, func(r *results.File) bool { return r.Hosts.Server == f.Hosts.Server && byStart(r, f) < 0 })
-	return append(before, verdict.Run{File: f, Then: Then(x, f)})
-}
-
-// Question gathers what the journal's runs asked under an experiment's name, on all hosts.
-func (j *Journal) Question(x *experiment.Experiment) *verdict.Question {
-	return verdict.Asked(j.runs(x, func(*results.File) bool { return true }))
-}
-
-// runs lists some runs of an experiment, oldest first.
-func (j *Journal) runs(x *experiment.Experiment, some func(*results.File) bool) (out []verdict.Run) {
+// Select lists some runs of an experiment, oldest first.
+func (j *Journal) Select(x *experiment.Experiment, some func(*results.File) bool) (out []verdict.Run) {
 	for _, r := range j.Runs {
 		if r.Experiment == x.Name && some(r) {
 			out = append(out, verdict.Run{File: r, Then: Then(x, r)})
@@ -180,6 +165,20 @@ func (j *Journal) runs(x *experiment.Experiment, some func(*results.File) bool) 
 	}
 	slices.SortFunc(out, func(a, b verdict.Run) int { return byStart(a.File, b.File) })
 	return out
+}
+
+func all(*results.File) bool { return true }
+
+// Record lists the runs that a run's verdicts may rest on, oldest first and the run itself last: earlier runs of
+// the same experiment on the same host. The run need not be in the journal yet.
+func (j *Journal) Record(x *experiment.Experiment, f *results.File) []verdict.Run {
+	before := j.Select(x, func(r *results.File) bool { return r.Hosts.Server == f.Hosts.Server && byStart(r, f) < 0 })
+	return append(before, verdict.Run{File: f, Then: Then(x, f)})
+}
+
+// Question gathers what the journal's runs asked under an experiment's name, on all hosts.
+func (j *Journal) Question(x *experiment.Experiment) *verdict.Question {
+	return verdict.Asked(j.Select(x, all))
 }
 
 // byStart orders runs by start, then by name.
@@ -190,18 +189,17 @@ func byStart(a, b *results.File) int {
 // Then is the experiment with the claims that a run was made with, by the run's own locks if the file was changed
 // since. Prove holds the run's digest of the file against git.
 func Then(x *experiment.Experiment, f *results.File) *experiment.Experiment {
-	p := f.Provenance
-	if p.ExperimentSHA256 == x.SHA256 || p.Locks == nil {
-		return x
+	if p := f.Provenance; p.ExperimentSHA256 != x.SHA256 && p.Locks != nil {
+		return x.Then(p.Locks)
 	}
-	return x.Then(p.Locks)
+	return x
 }
 
 // moved reports, by experiment file, claims that differ from those their runs were made with and are not withdrawn.
 func (j *Journal) moved() (faults []Fault) {
 	for _, x := range j.Experiments {
 		was := map[string]int{} // number of runs with a claim that the experiment no longer has unchanged, by claim
-		for _, r := range j.runs(x, func(*results.File) bool { return true }) {
+		for _, r := range j.Select(x, all) {
 			for _, c := range r.Then.Claims {
 				if !x.Holds(r.Then, c) {
 					was[c.ID]++

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -32,17 +31,13 @@ type record struct {
 // record gathers the runs of this host that would count together with one that is made now, as far as
 // the caller counts them, and notes in s.begins where that one begins a new record.
 func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bool) *record {
-	rec := &record{x: x, h: s.profile, asked: s.j.Question(x)}
-	for _, f := range s.j.Runs { // which are in the order of their names, and so of their starts
-		if f.Experiment == x.Name && f.Hosts.Server == s.profile.ID && counts(f) {
-			rec.runs = append(rec.runs, verdict.Run{File: f, Then: archive.Then(x, f)})
-		}
-	}
+	rec := &record{x: x, h: s.profile, asked: s.j.Question(x), runs: s.j.Select(x, func(f *results.File) bool {
+		return f.Hosts.Server == s.profile.ID && counts(f)
+	})}
 	if len(rec.runs) == 0 {
 		return rec
 	}
-	newest := rec.runs[len(rec.runs)-1].File
-	here := s.here
+	newest, here := rec.runs[len(rec.runs)-1].File, s.here
 	here.Servers = results.SharedServers(x)
 	for name := range newest.Programs() {
 		if _, seen := here.Binaries[name]; !seen {
@@ -52,16 +47,14 @@ func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bo
 		}
 	}
 	now := &results.File{Provenance: &here}
-	marked := s.profile.Mark != ""
-	rec.runs = slices.DeleteFunc(rec.runs, func(r verdict.Run) bool { return !r.File.CountsWith(now, marked) })
-	if len(rec.runs) > 0 {
-		return rec
+	rec.runs = strict.Filter(rec.runs, func(r verdict.Run) bool { return r.File.CountsWith(now, s.profile.Mark != "") })
+	if len(rec.runs) == 0 {
+		why := "the machine or its servers are not what they were"
+		if others := newest.OtherPrograms(here.Binaries); len(others) > 0 {
+			why = "made of something else now: " + strings.Join(others, ", ")
+		}
+		s.begins = append(s.begins, fmt.Sprintf("%s (%s)", x.Name, why))
 	}
-	why := "the machine or its servers are not what they were"
-	if others := newest.OtherPrograms(here.Binaries); len(others) > 0 {
-		why = "made of something else now: " + strings.Join(others, ", ")
-	}
-	s.begins = append(s.begins, fmt.Sprintf("%s (%s)", x.Name, why))
 	return rec
 }
 
@@ -70,15 +63,14 @@ func (r *record) with(f *results.File) *verdict.File {
 	return r.asked.Decide(r.x, r.h, append(slices.Clone(r.runs), verdict.Run{File: f, Then: r.x}))
 }
 
-// verdicts gives the verdicts, or nil if the newest run was not made with all of today's
-// claims.
+// verdicts gives the verdicts, or nil if there is no run, or the newest was not made with all of today's claims.
 func (r *record) verdicts() *verdict.File {
 	if len(r.runs) == 0 {
 		return nil
 	}
-	newest := r.runs[len(r.runs)-1]
+	newest := r.runs[len(r.runs)-1].Then
 	for _, c := range r.x.Claims {
-		if was, ok := newest.Then.Claim(c.ID); !ok || !r.x.Holds(newest.Then, was) {
+		if was, ok := newest.Claim(c.ID); !ok || !r.x.Holds(newest, was) {
 			return nil
 		}
 	}
@@ -121,10 +113,7 @@ func (s *Session) save(r *run.Run) error {
 	}
 	if _, err := os.Stat(into.Host(s.profile.ID)); errors.Is(err, fs.ErrNotExist) {
 		machine, err := results.Encode(s.profile)
-		if err != nil {
-			return err
-		}
-		if err := s.write(into.Host(s.profile.ID), machine); err != nil {
+		if err = cmp.Or(err, s.write(into.Host(s.profile.ID), machine)); err != nil {
 			return err
 		}
 	}
@@ -143,27 +132,21 @@ func (s *Session) write(path string, data []byte) error {
 // roomBytes is more than the largest run takes, with its profiles.
 const roomBytes = 8 << 20
 
-// tidy removes what a lab that was killed had half written, and checks whether a run could be kept.
+// tidy removes what a lab that was killed had half written, also profiles that no results file names yet, and checks
+// whether a run could be kept.
 func (s *Session) tidy() error {
-	err := cmp.Or(os.RemoveAll(s.j.Root.Staged()), s.dropUnnamed(),
-		results.Room(s.j.Root.Staged(), roomBytes, s.destination().Path("data")))
-	if err != nil {
-		return fmt.Errorf("nothing was measured: %w", err)
-	}
-	return nil
-}
-
-// dropUnnamed removes the profiles of a run whose results file does not name them, since a lab was killed
-// between writing the two. The file is read again: the journal was read before the machine was reserved.
-func (s *Session) dropUnnamed() error {
 	into := s.destination()
-	return journal.Walk(into.Profiles(), func(path string) error {
+	err := cmp.Or(os.RemoveAll(s.j.Root.Staged()), journal.Walk(into.Profiles(), func(path string) error {
 		x, name := filepath.Base(filepath.Dir(path)), strings.TrimSuffix(filepath.Base(path), ".zip")
-		f, err := results.Read(into.Result(x, name))
+		f, err := results.Read(into.Result(x, name)) // again: the journal was read before the machine was reserved
 		if err == nil && !slices.ContainsFunc(f.Conditions, func(c results.Condition) bool { return len(c.Profiles) > 0 }) ||
 			errors.Is(err, fs.ErrNotExist) {
 			return os.Remove(path)
 		}
 		return nil
-	})
+	}), results.Room(s.j.Root.Staged(), roomBytes, into.Path("data")))
+	if err != nil {
+		return fmt.Errorf("nothing was measured: %w", err)
+	}
+	return nil
 }
