@@ -6,13 +6,15 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 )
+
+const rps = "throughput_rps"
 
 func TestFiguresWithSomeBelowALimit(t *testing.T) {
 	const name = "latency_p99_s"
-	below := func(v float64) results.Trial { return results.Trial{Below: sample.Figures{name: v}} }
-	known := func(v float64) results.Trial { return results.Trial{Metrics: sample.Figures{name: v}} }
+	below := func(v float64) results.Trial { return results.Trial{Below: map[string]float64{name: v}} }
+	known := func(v float64) results.Trial { return results.Trial{Metrics: map[string]float64{name: v}} }
 	for _, c := range []struct {
 		name   string
 		trials []results.Trial
@@ -59,51 +61,59 @@ func deref(p *float64) any {
 func TestFiguresFromSixOnHaveAnInterval(t *testing.T) {
 	var trials []results.Trial
 	for n := 1; n <= 9; n++ {
-		trials = append(trials, results.Trial{Metrics: sample.Figures{sample.Rps: float64(n)}})
-		got, _ := figure(sample.Rps, trials)
+		trials = append(trials, results.Trial{Metrics: map[string]float64{rps: float64(n)}})
+		got, _ := figure(rps, trials)
 		if (got.Low != nil) != (n >= 6) || (got.High != nil) != (n >= 6) {
 			t.Errorf("n=%d: %v to %v", n, deref(got.Low), deref(got.High))
 		}
 	}
-	if got, _ := figure(sample.Rps, trials); *got.Median != 5 || *got.Low != 2 || *got.High != 8 {
+	if got, _ := figure(rps, trials); *got.Median != 5 || *got.Low != 2 || *got.High != 8 {
 		t.Errorf("of 1 to 9: %v, %v to %v; want 5, ranks 2 to 8", *got.Median, *got.Low, *got.High)
 	}
 	// An interval would need the value that is known only to be below a limit.
-	trials = append(trials, results.Trial{Below: sample.Figures{sample.Rps: 0.5}})
-	if got, _ := figure(sample.Rps, trials); got.Low != nil || got.Median == nil {
+	trials = append(trials, results.Trial{Below: map[string]float64{rps: 0.5}})
+	if got, _ := figure(rps, trials); got.Low != nil || got.Median == nil {
 		t.Errorf("with one below: %v to %v, median %v", deref(got.Low), deref(got.High), deref(got.Median))
 	}
 }
 
+const lock = "example.org/lock"
+
+// shares is a run of two conditions, of which the first waits for a lock for such a share of each block.
+func shares(first, second string, of ...float64) *results.File {
+	f := &results.File{Provenance: &results.Provenance{}, Conditions: []results.Condition{
+		{ID: first, Levels: setting.Levels{setting.Index: setting.String("gofakeit")}},
+		{ID: second, Levels: setting.Levels{setting.Index: setting.String("pool")}}}}
+	for b, share := range of {
+		for _, c := range f.Conditions {
+			p := profile.Profile{Kind: profile.Block, Unit: "s", Total: 2, DurationS: 1, Packages: map[string]float64{"runtime": 1}}
+			if c.ID == first && share > 0 {
+				p.Packages[lock] = share
+			}
+			f.Trials = append(f.Trials, results.Trial{Block: b + 1, Condition: c.ID, Valid: true, Metrics: map[string]float64{rps: 1,
+				"client_thread_busy_max": 0.5, "client_cores_busy": 0.5, "server_cores_busy": 0.95}, Profiles: []profile.Profile{p}})
+		}
+	}
+	return f
+}
+
 // A condition is summed up over the trials of a run that count, and over those of other runs with the same levels.
 func TestAConditionIsSummedUpOverRuns(t *testing.T) {
-	x := sample.ProfileDesign(t, sample.ATenth)
-	first, last := sample.Shares(x, 0.2, 0.3, 0, 0, 0, 0), sample.Shares(x, 0.5, 0.5)
-	first.Conditions[0].ID, first.Conditions[1].ID = "c2", "c1" // joined by levels, not by names
-	for i := range first.Trials {
-		first.Trials[i].Condition = map[string]string{"c1": "c2", "c2": "c1"}[first.Trials[i].Condition]
-	}
+	first, last := shares("c2", "c1", 0.2, 0.3, 0, 0, 0, 0), shares("c1", "c2", 0.5, 0.5) // joined by levels, not by names
 	again := first.Trials[0]
-	sample.Spoil(&again)
+	again.Valid = false
 	first.Trials = append(first.Trials, again, first.Trials[0]) // refused, and a second one of a block that counts
 	both := Of(last.Conditions, last, first)
-	if got := both[0]; got.ID != "c1" || got.Trials != 10 || got.Invalid != 1 || got.Metrics[sample.Rps].N != 8 ||
-		got.Bounds["server-cpu"] != 8 || len(got.Profiles) != 2 {
+	if got := both[0]; got.ID != "c1" || got.Trials != 10 || got.Invalid != 1 || got.Metrics[rps].N != 8 ||
+		got.Bounds["server-cpu"] != 8 || len(got.Profiles) != 1 {
 		t.Errorf("%+v", got)
 	}
-	alone := Of(first.Conditions, first)
-	if alone[0].ID != "c2" || alone[0].Trials != 8 || alone[0].Metrics[sample.Rps].N != 6 {
-		t.Errorf("%+v", alone[0])
+	alone := Of(first.Conditions, first)[0]
+	if alone.ID != "c2" || alone.Trials != 8 || alone.Metrics[rps].N != 6 {
+		t.Errorf("%+v", alone)
 	}
-	got := alone[0].Profiles
-	want := []profile.Profile{
-		{Kind: profile.CPU, Unit: "s", Total: 1, DurationS: 1, Work: map[string]float64{"write": 0.5, "http": 0.5},
-			Packages: map[string]float64{}},
-		// In two trials of six: its median is 0, which does not mean absent.
-		{Kind: profile.Block, Unit: "s", Total: 2, DurationS: 1, Work: map[string]float64{},
-			Packages: map[string]float64{"runtime": 1, sample.Lock: 0}},
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
+	// In two trials of six: its median is 0, which does not mean absent.
+	if want := map[string]float64{"runtime": 1, lock: 0}; !reflect.DeepEqual(alone.Profiles[0].Packages, want) {
+		t.Errorf("%+v, want %+v", alone.Profiles, want)
 	}
 }

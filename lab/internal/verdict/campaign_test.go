@@ -14,7 +14,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -291,7 +290,7 @@ func TestAControlSeldomDiffersByChance(t *testing.T) {
 // Campaigns and runs decide alike: the same ratios in results files, pooled over runs
 // of any length, get the same verdicts.
 func TestCampaignsDecideAsRunsDo(t *testing.T) {
-	x := sample.Design(t, "", sample.AtLeast)
+	x := designed(t, "", atLeast)
 	seen := map[Verdict]int{}
 	for round := range 90 {
 		r := rand.New(rand.NewPCG(uint64(round), 1))
@@ -306,11 +305,11 @@ func TestCampaignsDecideAsRunsDo(t *testing.T) {
 				drawn = append(drawn, v)
 				m.draw(v)
 			}
-			f := sample.Run(x, len(drawn), func(ls setting.Levels, b int) sample.Figures {
+			f := madeUp(x, len(drawn), func(ls setting.Levels, b int) values {
 				n, _ := ls[setting.Workers].Int()
-				return sample.Figures{sample.Rps: math.Pow(drawn[b-1], float64(n-1))}
+				return values{rps: math.Pow(drawn[b-1], float64(n-1))}
 			})
-			runs = append(runs, Run{sample.Day(f, at), x})
+			runs = append(runs, Run{onDay(f, at), x})
 		}
 		m.settle(stats.Level(1, 1))
 		got := claimsOf(x, runs...)[0]

@@ -12,7 +12,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
-	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 // figures are what a claim's figure, or ratio, may be: on either side of each edge, and 1.
@@ -38,19 +37,19 @@ func in(x *experiment.Experiment, c experiment.Claim, figure float64, wall gate.
 			along = append(along, level)
 		}
 	}
-	r := sample.Run(x, blocks, func(levels setting.Levels, _ int) sample.Figures {
+	r := madeUp(x, blocks, func(levels setting.Levels, _ int) values {
 		v := figure
 		if c.Form() == experiment.RatioForm {
 			v = math.Pow(figure, float64(max(0, slices.Index(along, levels[c.Over])))/float64(len(along)-1))
 		} else if of, counted := x.Fixed().With(levels)[c.Equals].Int(); counted && figure > 1 {
 			v = float64(of + c.More())
 		}
-		return sample.Figures{c.Metric: v}
+		return values{c.Metric: v}
 	})
 	r.Topology = results.Topology(x.Topology)
 	for i := range r.Trials {
 		t := &r.Trials[i]
-		if sample.Bound(t, wall); wall != gate.BoundWire {
+		if bounded(t, wall); wall != gate.BoundWire {
 			t.Metrics["line_rate_share"] = 0.5
 		}
 		share := figure

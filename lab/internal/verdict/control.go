@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/medians"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -27,9 +25,7 @@ func (d *decider) control() *Control {
 	if len(runs) == 0 {
 		return nil
 	}
-	newest := runs[len(runs)-1]
-	out := &Control{Of: newest.control.ControlOf, InRun: d.last.control != nil,
-		Condition: medians.Of([]results.Condition{*newest.control}, newest.File)[0]}
+	out := &Control{}
 	names := []string{"server_cpu_per_request_s", "throughput_rps"}
 	for _, c := range d.last.then.Claims {
 		if c.Form() == experiment.RatioForm && c.Metric != "" && !slices.Contains(names, c.Metric) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -38,20 +39,10 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 // experiment no longer has, or has with other bars, are not decided.
 func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	d := newDecider(q, h, runs)
-	r, p := d.last, d.last.Provenance
-	f := &File{
-		SchemaVersion: Version, Experiment: x.Name, Entry: x.Entry, Run: r.Run,
-		Host: r.Hosts.Server, ClientHost: r.Hosts.Client,
-		Topology: r.Topology.Kind, LineRateBps: r.Topology.LineRateBps,
-		Started: p.StartedAt.UTC().Format("2006-01-02T15:04:05Z"), Blocks: p.Blocks, Design: p.ExperimentSHA256,
-		Trials: len(r.Trials), InvalidTrials: strict.Count(r.Trials, func(t results.Trial) bool { return !t.Valid }),
-		Record: d.of(), Claims: []Claim{}, Conditions: d.pooled(r.conds),
-		Control: d.control(), Relative: d.relative(),
-	}
-	f.Date = f.Started[:10]
-	if !p.Dirty && p.Commit != host.UnknownCommit && f.Trials > 0 {
-		f.Written = p.Commit
-	}
+	r := d.last
+	f := &File{Experiment: x.Name, Entry: x.Entry, Run: r.Run, Host: r.Hosts.Server,
+		Date: r.Provenance.StartedAt.UTC().Format(time.DateOnly), Record: d.of(), Claims: []Claim{}, Conditions: d.pooled(r.conds),
+		Control: d.control(), Relative: d.relative()}
 	for _, c := range r.then.Claims {
 		if x.Holds(r.then, c) {
 			f.Claims = append(f.Claims, d.decide(c, f.Control))
@@ -95,7 +86,7 @@ func newDecider(q *Question, h *host.Profile, runs []Run) *decider {
 func (d *decider) of() *Record {
 	runs := strict.Map(d.like(), func(s *source) string { return s.Run })
 	conds := strict.Map(d.last.conds, func(c results.Condition) setting.Levels { return c.Levels })
-	return &Record{Runs: runs, Nth: d.nth, Claims: d.sharing, Programs: d.last.Programs(),
+	return &Record{Runs: runs, Nth: d.nth, Claims: d.sharing,
 		Blocks: strict.Count(begun(d.like()), func(b block) bool {
 			_, complete := b.trials(conds)
 			return complete

@@ -9,11 +9,10 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 func claimsOf(x *experiment.Experiment, runs ...Run) []Claim {
-	return Decide(x, sample.Machine, runs).Claims
+	return Decide(x, machine, runs).Claims
 }
 
 func one(x *experiment.Experiment, r *results.File) Claim { return claimsOf(x, Run{r, x})[0] }
@@ -33,11 +32,11 @@ func with(claim, part, other string) string { return strings.Replace(claim, part
 func times(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
 
 func runOf(x *experiment.Experiment, name string, rs ...float64) Run {
-	f := sample.Ratios(x, rs...)
+	f := ratios(x, rs...)
 	f.Run = name
 	of := fnv.New32()
 	of.Write([]byte(name))
-	return Run{sample.Day(f, int(of.Sum32()%10000)), x}
+	return Run{onDay(f, int(of.Sum32()%10000)), x}
 }
 
 // stay moves the blocks of a run together, so that so many of them are one visit.
@@ -59,12 +58,12 @@ func addControl(r *results.File, by ...float64) *results.File {
 			continue
 		}
 		again := of
-		again.Condition, again.Metrics = "again", sample.Figures{}
+		again.Condition, again.Metrics = "again", values{}
 		for name, v := range of.Metrics {
 			again.Metrics[name] = v * by[of.Block-1]
 		}
 		if by[of.Block-1] == 0 {
-			sample.Spoil(&again)
+			spoil(&again)
 		}
 		r.Trials = append(r.Trials, again)
 	}

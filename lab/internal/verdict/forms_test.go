@@ -9,13 +9,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 // A value is held against its band by the interval of its median block, also where it is what no ratio can have: 0.
 func TestValuesAgainstTheBand(t *testing.T) {
 	value := func(bars string) string {
-		return with(sample.AsMany, `"workers", equals = "workers"`, `"processes", at = { workers = 1 }, `+bars)
+		return with(asMany, `"workers", equals = "workers"`, `"processes", at = { workers = 1 }, `+bars)
 	}
 	for _, c := range []struct {
 		bars string
@@ -34,9 +33,9 @@ func TestValuesAgainstTheBand(t *testing.T) {
 		{"at_least = 0, at_most = 0", times(8, -1), Refuted, "0 of 8 blocks lie at 0, and 8 do not"},
 		{"at_least = 8, at_most = 8", append(times(7, 8), 9), Open, "7 of 8 blocks lie at 8, and 1 does not"},
 	} {
-		x := sample.Design(t, "", value(c.bars))
-		r := sample.Run(x, len(c.of), func(_ setting.Levels, b int) sample.Figures {
-			return sample.Figures{"processes": c.of[b-1]}
+		x := designed(t, "", value(c.bars))
+		r := madeUp(x, len(c.of), func(_ setting.Levels, b int) values {
+			return values{"processes": c.of[b-1]}
 		})
 		got := one(x, r)
 		if expect(t, c.bars, got, c.want, c.says); got.Effects != nil {
@@ -47,9 +46,9 @@ func TestValuesAgainstTheBand(t *testing.T) {
 
 // A value of several conditions makes a comparison in each, and may equal the level of a setting.
 func TestAValueMayEqualALevel(t *testing.T) {
-	exact := func(ls setting.Levels, _ int) sample.Figures {
+	exact := func(ls setting.Levels, _ int) values {
 		n, _ := ls[setting.Workers].Int()
-		return sample.Figures{"workers": float64(n)}
+		return values{"workers": float64(n)}
 	}
 	for _, c := range []struct {
 		name, claim string
@@ -57,34 +56,34 @@ func TestAValueMayEqualALevel(t *testing.T) {
 		want        Verdict
 		says        string
 	}{
-		{"exact", sample.AsMany, func(*results.File) {}, Confirmed,
+		{"exact", asMany, func(*results.File) {}, Confirmed,
 			"all 2 comparisons hold; closest to the edge: workers where workers is 1: 1"},
-		{"one more", with(sample.AsMany, ` }`, `, plus = 1 }`), func(*results.File) {}, Refuted, "0 of 14 blocks lie at 2"},
-		{"off in one condition", sample.AsMany, func(r *results.File) {
+		{"one more", with(asMany, ` }`, `, plus = 1 }`), func(*results.File) {}, Refuted, "0 of 14 blocks lie at 2"},
+		{"off in one condition", asMany, func(r *results.File) {
 			for i := range r.Trials {
 				r.Trials[i].Metrics["workers"] = 1
 			}
 		}, Refuted, "workers where workers is 2: 1; 0 of 14 blocks lie at 2, and 14 do not"},
-		{"one off in one trial", sample.AsMany, func(r *results.File) { r.Trials[11].Metrics["workers"] = 3 }, Confirmed,
+		{"one off in one trial", asMany, func(r *results.File) { r.Trials[11].Metrics["workers"] = 3 }, Confirmed,
 			"all 2 comparisons hold; closest to the edge: workers where workers is 2: 2; 13 of 14 blocks lie at 2, and 1"},
-		{"one without a figure", sample.AsMany, func(r *results.File) { delete(r.Trials[0].Metrics, "workers") }, Confirmed,
+		{"one without a figure", asMany, func(r *results.File) { delete(r.Trials[0].Metrics, "workers") }, Confirmed,
 			"in 1 of 14 blocks a figure that the claim rests on was not recorded"},
-		{"a setting of every trial", with(sample.AsMany, `equals = "workers"`, `equals = "connections"`),
+		{"a setting of every trial", with(asMany, `equals = "workers"`, `equals = "connections"`),
 			func(r *results.File) {
 				for i := range r.Trials {
 					r.Trials[i].Metrics["workers"] = 100
 				}
 			}, Confirmed, ""},
 	} {
-		x := sample.Design(t, "", c.claim)
-		r := sample.Run(x, 14, exact)
+		x := designed(t, "", c.claim)
+		r := madeUp(x, 14, exact)
 		c.set(r)
 		expect(t, c.name, one(x, r), c.want, c.says)
 	}
 }
 
 func TestSharesAgainstTheBand(t *testing.T) {
-	atMost := func(v string) string { return with(sample.ATenth, "at_least = 0.1", "at_most = "+v) }
+	atMost := func(v string) string { return with(aTenth, "at_least = 0.1", "at_most = "+v) }
 	const works = `{ id = "c", text = "t", why = "w", kind = "share", profile = "cpu", work = "write", at_least = 0.4 }`
 	for _, c := range []struct {
 		name, claim string
@@ -92,23 +91,23 @@ func TestSharesAgainstTheBand(t *testing.T) {
 		want        Verdict
 		says        string
 	}{
-		{"all above", sample.ATenth, []float64{0.2, 0.3, 0.1, 0.4, 0.5, 0.9, 0.35, 0.35}, Confirmed,
-			"the share of " + sample.Lock + " in the block profile: 35 % (10 to 90); 8 of 8 blocks lie at 10 % or above"},
-		{"one below", sample.ATenth, []float64{0.2, 0.3, 0.1, 0.4, 0.5, 0.09, 0.2, 0.2}, Open, "and 1 does not"},
-		{"all below", sample.ATenth, []float64{0.01, 0, 0.05, 0.09, 0.02, 0.03, 0.03, 0}, Refuted, "0 of 8 blocks"},
+		{"all above", aTenth, []float64{0.2, 0.3, 0.1, 0.4, 0.5, 0.9, 0.35, 0.35}, Confirmed,
+			"the share of " + lock + " in the block profile: 35 % (10 to 90); 8 of 8 blocks lie at 10 % or above"},
+		{"one below", aTenth, []float64{0.2, 0.3, 0.1, 0.4, 0.5, 0.09, 0.2, 0.2}, Open, "and 1 does not"},
+		{"all below", aTenth, []float64{0.01, 0, 0.05, 0.09, 0.02, 0.03, 0.03, 0}, Refuted, "0 of 8 blocks"},
 		{"at most, all below", atMost("0.1"), []float64{0.01, 0, 0.05, 0.1, 0.02, 0.03, 0.03, 0}, Confirmed, ""},
 		{"gone", atMost("0"), times(8, 0), Confirmed, "8 of 8 blocks lie at 0 % or below"},
 		{"one sample in one", atMost("0"), []float64{0, 0, 0, 1e-6, 0, 0, 0, 0}, Open, "7 of 8 blocks lie at 0 % or below"},
 		{"there all along", atMost("0"), times(8, 0.01), Refuted, ""},
 		{"a kind of work, at all levels", works, times(9, 0), Confirmed, "of writing in the CPU profile where index is "},
 	} {
-		x := sample.ProfileDesign(t, c.claim)
+		x := profileDesign(t, c.claim)
 		c.says = strings.ReplaceAll(c.says, " %", "\u00a0%")
-		expect(t, c.name, one(x, sample.Shares(x, c.of...)), c.want, c.says)
+		expect(t, c.name, one(x, shares(x, c.of...)), c.want, c.says)
 	}
-	x := sample.ProfileDesign(t, atMost("0"))
+	x := profileDesign(t, atMost("0"))
 	each := func(name string, want Verdict, says string, change func(i int, t *results.Trial)) {
-		r := sample.Shares(x, times(12, 0)...)
+		r := shares(x, times(12, 0)...)
 		for i := range r.Trials {
 			change(i, &r.Trials[i])
 		}
@@ -127,12 +126,12 @@ func TestSharesAgainstTheBand(t *testing.T) {
 		}
 	})
 	// A profile that could not have shown a package does not show that it is gone.
-	each("never shown", Open, "no block profile of these runs shows "+sample.Lock, func(_ int, t *results.Trial) {
+	each("never shown", Open, "no block profile of these runs shows "+lock, func(_ int, t *results.Trial) {
 		p, _ := t.Profile(profile.Block)
-		delete(p.Packages, sample.Lock)
+		delete(p.Packages, lock)
 	})
 	// A client that is the bottleneck does not affect what the server's profile says.
-	each("a full client", Confirmed, "", func(_ int, t *results.Trial) { sample.Bound(t, gate.BoundClientCPU) })
+	each("a full client", Confirmed, "", func(_ int, t *results.Trial) { bounded(t, gate.BoundClientCPU) })
 }
 
 // Of a bottleneck each block says yes or no: it was the only one in all trials, or in one of them it was not.
@@ -164,15 +163,15 @@ func TestABottleneckIsAskedOfEachBlock(t *testing.T) {
 			if c.bound != "" && c.bound != bound || bound == "client-cpu" && c.name == "beside another" {
 				continue
 			}
-			x := sample.Design(t, "", with(sample.WireWall, "wire", bound))
-			r := sample.Ratios(x, times(16, 1)...)
+			x := designed(t, "", with(wireWall, "wire", bound))
+			r := ratios(x, times(16, 1)...)
 			r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
 			for i := range r.Trials {
 				u := full[bound]
 				if i%2 == 0 && i/2 < c.odd {
 					u = c.of
 				}
-				sample.Bound(&r.Trials[i], gate.BoundUnknown)
+				bounded(&r.Trials[i], gate.BoundUnknown)
 				for name, v := range map[string]float64{"line_rate_share": u.wire, "server_cores_busy": u.server,
 					"client_cores_busy": u.client, "client_thread_busy_max": u.client} {
 					if v >= 0 {
@@ -191,11 +190,11 @@ func TestABottleneckIsAskedOfEachBlock(t *testing.T) {
 		}
 	}
 	// Kept to some levels, it asks of those only.
-	x := sample.Design(t, "", with(sample.WireWall, `"wire"`, `"client-cpu", at = { workers = 2 }`))
-	r := sample.Ratios(x, times(9, 1)...)
+	x := designed(t, "", with(wireWall, `"wire"`, `"client-cpu", at = { workers = 2 }`))
+	r := ratios(x, times(9, 1)...)
 	for i := range r.Trials {
 		if r.Trials[i].Condition == "c2" {
-			sample.Bound(&r.Trials[i], gate.BoundClientCPU)
+			bounded(&r.Trials[i], gate.BoundClientCPU)
 		}
 	}
 	if c := one(x, r); c.Verdict != Confirmed || c.Bounds["client-cpu"] != 9 || len(c.Bounds) != 1 {

@@ -8,7 +8,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 // asking is a design that asks for a table of what a request costs, over two workers.
@@ -25,7 +24,7 @@ settings = { route = "/read", connections = 100 }
 factors = [{ name = "workers", levels = [1, 2, 4] }]
 block = { slot_s = 0.1, rounds = 1, warmup_s = 0.1 }
 relative = { metric = "server_cpu_per_request_s", over = "workers", to = 2 }
-claims = [`+sample.FlatCost+`]
+claims = [`+flatCost+`]
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -51,15 +50,15 @@ func said(r *Relative) string {
 func TestATableRelativeToOneLevel(t *testing.T) {
 	x := asking(t)
 	of := func(day int, four ...float64) Run {
-		return Run{sample.Day(sample.Run(x, 4, func(ls setting.Levels, b int) sample.Figures {
+		return Run{onDay(madeUp(x, 4, func(ls setting.Levels, b int) values {
 			n, _ := ls[setting.Workers].Int()
 			v := map[int64]float64{1: 0.5, 2: 1, 4: four[b-1]}[n]
-			return sample.Figures{sample.Cost: sample.Base(b) * v, sample.Rps: 1}
+			return values{cost: speed(b) * v, rps: 1}
 		}), day), x}
 	}
 	runs := []Run{of(0, 2.9, 2.95, 3, 3), of(1, 3, 3, 3.05, 3.1)}
-	sample.Bound(&runs[0].File.Trials[0], gate.BoundClientCPU)
-	got := Decide(x, sample.Machine, runs).Relative
+	bounded(&runs[0].File.Trials[0], gate.BoundClientCPU)
+	got := Decide(x, machine, runs).Relative
 	if got == nil {
 		t.Fatal("there is no table")
 	}
@@ -75,7 +74,7 @@ func TestATableRelativeToOneLevel(t *testing.T) {
 			t.Valid = t.Condition != "c1" && (t.Condition != "c2" || day > 0 || t.Block != 3)
 		}
 	}
-	if got, want := said(Decide(x, sample.Machine, runs).Relative), "2 base ; 4 3.00 (2.90 to 3.10) of 7 "; got != want {
+	if got, want := said(Decide(x, machine, runs).Relative), "2 base ; 4 3.00 (2.90 to 3.10) of 7 "; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -84,16 +83,16 @@ func TestATableRelativeToOneLevel(t *testing.T) {
 // quarter is. The server's own work is then 1.5 over 0.75, so twice as much.
 func TestTheClientsPartIsTakenOut(t *testing.T) {
 	x := asking(t)
-	r := sample.Run(x, 8, func(ls setting.Levels, b int) sample.Figures {
+	r := madeUp(x, 8, func(ls setting.Levels, b int) values {
 		n, _ := ls[setting.Workers].Int()
-		m := sample.Figures{sample.Cost: sample.Base(b) * map[int64]float64{1: 1, 2: 1, 4: 3}[n], sample.Rps: 1}
+		m := values{cost: speed(b) * map[int64]float64{1: 1, 2: 1, 4: 3}[n], rps: 1}
 		if b == 1 && n > 1 { // only the run's first block is gauged, and one server could not be
 			m[receiveShare] = map[int64]float64{2: 0.25, 4: 0.5}[n]
 		}
 		return m
 	})
 	own := func() (all []string) {
-		for _, row := range Decide(x, sample.Machine, []Run{{r, x}}).Relative.Rows {
+		for _, row := range Decide(x, machine, []Run{{r, x}}).Relative.Rows {
 			all = append(all, row.Level+" "+row.ClientText+" "+row.OwnText)
 		}
 		return all

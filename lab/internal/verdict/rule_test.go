@@ -12,7 +12,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 // By hand, for the single claim of a question's first design: one comparison has an interval
@@ -27,47 +26,47 @@ func TestTheIntervalAgainstTheBand(t *testing.T) {
 		ratio, low, high float64
 		says             string
 	}{
-		{"flat", sample.IsFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.00, 1}, Confirmed, 1, 0.98, 1.03,
+		{"flat", isFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.00, 1}, Confirmed, 1, 0.98, 1.03,
 			"throughput with 2 workers over that with 1: 1.000 (0.980 to 1.030); 8 of 8 blocks lie between 0.9091 and 1.1"},
-		{"flat, of seven, which have no interval yet", sample.IsFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.005},
+		{"flat, of seven, which have no interval yet", isFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.005},
 			Open, 1.005, 0, 0, "1.005 (blocks from 0.980 to 1.030); 7 of 7 blocks lie between 0.9091 and 1.1; that is of " +
 				"7 visits, and 8 are the least that decide; about 1 more visit would decide it"},
-		{"flat, refuted above", sample.IsFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25, 1.24, 1.24}, Refuted, 1.24,
+		{"flat, refuted above", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25, 1.24, 1.24}, Refuted, 1.24,
 			1.21, 1.26, "1.240 (1.210 to 1.260); 0 of 8 blocks lie between 0.9091 and 1.1, and 8 do not"},
-		{"flat, refuted below", sample.IsFlat, []float64{0.55, 0.54, 0.53, 0.52, 0.51, 0.50, 0.54, 0.53}, Refuted, 0.53,
+		{"flat, refuted below", isFlat, []float64{0.55, 0.54, 0.53, 0.52, 0.51, 0.50, 0.54, 0.53}, Refuted, 0.53,
 			0.50, 0.55, ""},
-		{"flat, crossing the upper margin", sample.IsFlat, []float64{1.05, 1.06, 1.07, 1.08, 1.09, 1.09, 1.20, 1.08}, Open,
+		{"flat, crossing the upper margin", isFlat, []float64{1.05, 1.06, 1.07, 1.08, 1.09, 1.09, 1.20, 1.08}, Open,
 			1.08, 1.05, 1.20, "7 of 8 blocks lie between 0.9091 and 1.1, and 1 does not; about "},
-		{"flat, crossing the lower margin", sample.IsFlat, []float64{0.80, 0.95, 0.96, 0.97, 0.98, 0.99, 0.99, 0.97}, Open,
+		{"flat, crossing the lower margin", isFlat, []float64{0.80, 0.95, 0.96, 0.97, 0.98, 0.99, 0.99, 0.97}, Open,
 			0.97, 0.80, 0.99, ""},
-		{"flat, at its very margins", with(sample.IsFlat, "0.1", "0.25"),
+		{"flat, at its very margins", with(isFlat, "0.1", "0.25"),
 			[]float64{0.8, 0.8, 0.8, 1, 1.25, 1.25, 1.25, 1}, Confirmed, 1, 0.8, 1.25, ""},
-		{"thirteen blocks bear one that is off on each side", sample.IsFlat,
+		{"thirteen blocks bear one that is off on each side", isFlat,
 			[]float64{1.02, 0.2, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01, 1, 1, 1, 1}, Confirmed, 1, 0.96, 1.02, "11 of 13"},
-		{"at least", sample.AtLeast, []float64{1.5, 1.6, 1.7, 1.8, 1.9, 2, 2, 1.8}, Confirmed, 1.8, 1.5, 2,
+		{"at least", atLeast, []float64{1.5, 1.6, 1.7, 1.8, 1.9, 2, 2, 1.8}, Confirmed, 1.8, 1.5, 2,
 			"1.80 (1.50 to 2.00); 8 of 8 blocks lie at 1.5 or above"},
-		{"at least, refuted", sample.AtLeast, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.45, 1.49, 1.3}, Refuted, 1.3, 1, 1.49,
+		{"at least, refuted", atLeast, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.45, 1.49, 1.3}, Refuted, 1.3, 1, 1.49,
 			"0 of 8 blocks lie at 1.5 or above, and 8 do not"},
-		{"at least, open", sample.AtLeast, []float64{1.4, 1.6, 1.7, 1.8, 1.9, 2, 2, 1.8}, Open, 1.8, 1.4, 2, ""},
-		{"at most", sample.AtMost, []float64{0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.5, 0.4}, Confirmed, 0.4, 0.1, 0.5,
+		{"at least, open", atLeast, []float64{1.4, 1.6, 1.7, 1.8, 1.9, 2, 2, 1.8}, Open, 1.8, 1.4, 2, ""},
+		{"at most", atMost, []float64{0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.5, 0.4}, Confirmed, 0.4, 0.1, 0.5,
 			"8 of 8 blocks lie at 0.5 or below"},
-		{"at most, refuted", sample.AtMost, []float64{0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 0.9}, Refuted, 0.9, 0.6, 1.2, ""},
-		{"within two bars", with(sample.AtMost, "at_most", "at_least = 0.3, at_most"), times(8, 0.4),
+		{"at most, refuted", atMost, []float64{0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 0.9}, Refuted, 0.9, 0.6, 1.2, ""},
+		{"within two bars", with(atMost, "at_most", "at_least = 0.3, at_most"), times(8, 0.4),
 			Confirmed, 0.4, 0.4, 0.4, "lie between 0.3 and 0.5"},
 		// With two levels the single step is also the whole: as a step it may fall by
 		// the margin, but as the whole it may not fall at all.
-		{"rises", sample.Rises, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.5, 1.3, 1.3}, Confirmed, 1.3, 1, 1.5,
+		{"rises", rises, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.5, 1.3, 1.3}, Confirmed, 1.3, 1, 1.5,
 			"all 2 comparisons hold"},
-		{"rises, a little lower all through", sample.Rises, []float64{0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.99, 0.98, 0.98},
+		{"rises, a little lower all through", rises, []float64{0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.99, 0.98, 0.98},
 			Refuted, 0.98, 0.95, 0.99, "0 of 9 blocks lie at 1 or above, and 9 do not"},
-		{"rises, by nothing seen", sample.Rises, []float64{0.98, 0.99, 1, 1.01, 1.02, 1.03, 1, 1, 1}, Open, 1, 0.98,
+		{"rises, by nothing seen", rises, []float64{0.98, 0.99, 1, 1.01, 1.02, 1.03, 1, 1, 1}, Open, 1, 0.98,
 			1.03, "7 of 9 blocks lie at 1 or above, and 2 do not"},
 	} {
-		x := sample.Design(t, "", c.claim)
-		got := one(x, sample.Ratios(x, c.ratios...))
+		x := designed(t, "", c.claim)
+		got := one(x, ratios(x, c.ratios...))
 		expect(t, c.name, got, c.want, c.says)
 		e := got.Effects[0]
-		if e.Ratio != c.ratio || e.Low != c.low || e.High != c.high || e.Pairs != len(c.ratios) || e.Metric != sample.Rps {
+		if e.Ratio != c.ratio || e.Low != c.low || e.High != c.high || e.Pairs != len(c.ratios) || e.Metric != rps {
 			t.Errorf("%s: effect %+v, want %v, %v to %v over %d pairs", c.name, e, c.ratio, c.low, c.high, len(c.ratios))
 		}
 		if e.A.Key() != "workers=2" || e.B.Key() != "workers=1" || e.At != nil {
@@ -83,16 +82,16 @@ func TestTheIntervalAgainstTheBand(t *testing.T) {
 func TestAVerdictNeverContradictsItsInterval(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 7))
 	var claims []string
-	for i, c := range []string{sample.IsFlat, sample.AtLeast, sample.AtMost, sample.Rises} {
-		claims = append(claims, sample.Rename(c, fmt.Sprintf("c-%d", i)))
+	for i, c := range []string{isFlat, atLeast, atMost, rises} {
+		claims = append(claims, rename(c, fmt.Sprintf("c-%d", i)))
 	}
-	x := sample.Design(t, `{ name = "workers", levels = [1, 2, 4] }`, claims...)
+	x := designed(t, `{ name = "workers", levels = [1, 2, 4] }`, claims...)
 	seen := map[Verdict]int{}
 	for range 200 {
 		gain, spread := 0.3+2*r.Float64(), 0.3*r.Float64()
-		f := sample.Run(x, 6+r.IntN(20), func(ls setting.Levels, b int) sample.Figures {
+		f := madeUp(x, 6+r.IntN(20), func(ls setting.Levels, b int) values {
 			n, _ := ls[setting.Workers].Int()
-			return sample.Figures{sample.Rps: sample.Base(b) * math.Pow(gain, float64(n-1)) * math.Exp(spread*r.NormFloat64())}
+			return values{rps: speed(b) * math.Pow(gain, float64(n-1)) * math.Exp(spread*r.NormFloat64())}
 		})
 		for _, c := range claimsOf(x, Run{f, x}) {
 			seen[c.Verdict]++
@@ -127,28 +126,28 @@ func TestEveryComparisonHasToAgree(t *testing.T) {
 		effects     int
 		says        string
 	}{
-		{"flat: each pair of three levels", sample.IsFlat, [3]float64{1, 1.04, 1.08}, Confirmed, 3, "all 3 comparisons hold"},
+		{"flat: each pair of three levels", isFlat, [3]float64{1, 1.04, 1.08}, Confirmed, 3, "all 3 comparisons hold"},
 		// Each step is within the margin; the ends are not.
-		{"flat: the ends drift apart", sample.IsFlat, [3]float64{1, 1.08, 1.17}, Refuted, 3, "throughput with 4 workers"},
-		{"flat: the middle stands out", sample.IsFlat, [3]float64{1, 1.5, 1.02}, Refuted, 3,
+		{"flat: the ends drift apart", isFlat, [3]float64{1, 1.08, 1.17}, Refuted, 3, "throughput with 4 workers"},
+		{"flat: the middle stands out", isFlat, [3]float64{1, 1.5, 1.02}, Refuted, 3,
 			"throughput with 2 workers over that with 1: 1.50 (1.50 to 1.50); 0 of 12 blocks lie between 0.9091 and 1.1"},
-		{"flat: of two that are named", with(sample.IsFlat, "margin", "levels = [4, 1], margin"),
+		{"flat: of two that are named", with(isFlat, "margin", "levels = [4, 1], margin"),
 			[3]float64{1, 1.5, 1.02}, Confirmed, 1, "throughput with 1 workers over that with 4"},
-		{"rises at each step", sample.Rises, [3]float64{1, 1.5, 3}, Confirmed, 3, "all 3 comparisons hold"},
-		{"rises, with a step down within the margin", sample.Rises, [3]float64{1, 0.95, 3}, Confirmed, 3, "all 3"},
-		{"rises, but for one step", sample.Rises, [3]float64{1, 0.8, 3}, Refuted, 3, "throughput with 2 workers over "},
-		{"rises, in another order", with(sample.Rises, "margin", "levels = [2, 1, 4], margin"),
+		{"rises at each step", rises, [3]float64{1, 1.5, 3}, Confirmed, 3, "all 3 comparisons hold"},
+		{"rises, with a step down within the margin", rises, [3]float64{1, 0.95, 3}, Confirmed, 3, "all 3"},
+		{"rises, but for one step", rises, [3]float64{1, 0.8, 3}, Refuted, 3, "throughput with 2 workers over "},
+		{"rises, in another order", with(rises, "margin", "levels = [2, 1, 4], margin"),
 			[3]float64{1, 0.8, 3}, Confirmed, 3, "all 3"},
-		{"falls in the end", sample.Rises, [3]float64{1, 3, 2}, Refuted, 3, "throughput with 4 workers over that with 2"},
+		{"falls in the end", rises, [3]float64{1, 3, 2}, Refuted, 3, "throughput with 4 workers over that with 2"},
 		// A ratio compares the last level with the first; levels between are ignored.
-		{"ratio of the ends only", sample.AtLeast, [3]float64{1, 0.1, 2}, Confirmed, 1, "with 4 workers over that with 1"},
-		{"ratio of two that are named", with(sample.AtLeast, "at_least", "levels = [2, 1], at_least"),
+		{"ratio of the ends only", atLeast, [3]float64{1, 0.1, 2}, Confirmed, 1, "with 4 workers over that with 1"},
+		{"ratio of two that are named", with(atLeast, "at_least", "levels = [2, 1], at_least"),
 			[3]float64{1, 0.1, 2}, Confirmed, 1, "throughput with 1 workers over that with 2: 10.0"},
 	} {
-		x := sample.Design(t, three, c.claim)
-		got := one(x, sample.Run(x, 12, func(ls setting.Levels, b int) sample.Figures {
+		x := designed(t, three, c.claim)
+		got := one(x, madeUp(x, 12, func(ls setting.Levels, b int) values {
 			n, _ := ls[setting.Workers].Int()
-			return sample.Figures{sample.Rps: sample.Base(b) * c.by[n/2]}
+			return values{rps: speed(b) * c.by[n/2]}
 		}))
 		if expect(t, c.name, got, c.want, c.says); len(got.Effects) != c.effects {
 			t.Errorf("%s: %d effects, want %d", c.name, len(got.Effects), c.effects)
@@ -166,21 +165,21 @@ func TestLevelsAreComparedWithinEachLevelOfTheOtherFactors(t *testing.T) {
 		want    Verdict
 		effects int
 	}{
-		{sample.IsFlat, 1, Confirmed, 2},
-		{sample.IsFlat, 2, Refuted, 2},
-		{with(sample.IsFlat, "margin = 0.1", fmt.Sprintf(at, 1)), 2, Confirmed, 1},
-		{with(sample.IsFlat, "margin = 0.1", fmt.Sprintf(at, 10)), 2, Refuted, 1},
+		{isFlat, 1, Confirmed, 2},
+		{isFlat, 2, Refuted, 2},
+		{with(isFlat, "margin = 0.1", fmt.Sprintf(at, 1)), 2, Confirmed, 1},
+		{with(isFlat, "margin = 0.1", fmt.Sprintf(at, 10)), 2, Refuted, 1},
 	} {
-		x := sample.Design(t, two, c.claim)
-		got := one(x, sample.Run(x, 10, func(ls setting.Levels, b int) sample.Figures {
-			v := sample.Base(b)
+		x := designed(t, two, c.claim)
+		got := one(x, madeUp(x, 10, func(ls setting.Levels, b int) values {
+			v := speed(b)
 			if ls[setting.Pipelining] == setting.Int(10) {
 				v *= 8 // the other factor's own effect must not matter
 				if ls[setting.Workers] == setting.Int(2) {
 					v *= c.gain
 				}
 			}
-			return sample.Figures{sample.Rps: v}
+			return values{rps: v}
 		}))
 		if expect(t, c.claim, got, c.want, ""); len(got.Effects) != c.effects {
 			t.Errorf("%d effects, want %d", len(got.Effects), c.effects)
@@ -190,12 +189,12 @@ func TestLevelsAreComparedWithinEachLevelOfTheOtherFactors(t *testing.T) {
 
 // A block of which a fault refused a trial, or that lacks one, enters no bet and is said.
 func TestRefusedBlocksEnterNoBet(t *testing.T) {
-	x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.WireWall, "wall"))
-	r := sample.Ratios(x, times(20, 1)...)
+	x := designed(t, "", isFlat, rename(wireWall, "wall"))
+	r := ratios(x, times(20, 1)...)
 	for i := range r.Trials {
-		sample.Bound(&r.Trials[i], gate.BoundWire)
+		bounded(&r.Trials[i], gate.BoundWire)
 		if b := r.Trials[i].Block; b > 18 && i%2 == 0 {
-			sample.Spoil(&r.Trials[i])
+			spoil(&r.Trials[i])
 		}
 	}
 	for _, c := range claimsOf(x, Run{r, x}) {
@@ -206,23 +205,23 @@ func TestRefusedBlocksEnterNoBet(t *testing.T) {
 	}
 	expect(t, "words", one(x, r), Confirmed, "18 of 18 blocks that counted lie between 0.9091 and 1.1; in 2 of 20 blocks")
 	// Another refused block is one too many, since the rest may be a selection.
-	sample.Spoil(&r.Trials[0])
+	spoil(&r.Trials[0])
 	says := "too many blocks have no vote: in 3 of 20 blocks a fault refused a trial (errors 3)"
 	expect(t, "three of sixteen", one(x, r), Open, says)
 	r.Trials = slices.DeleteFunc(r.Trials, func(t results.Trial) bool { return !t.Valid }) // missing rather than refused
 	expect(t, "missing", one(x, r), Open, "in 3 of 20 blocks a fault refused a trial; ")
 	// A condition that is lost is never hidden by the others.
 	const levels = `{ name = "workers", levels = [1, 2, 4] }`
-	three := sample.Design(t, levels, sample.IsFlat)
-	r = sample.Run(three, 12, func(setting.Levels, int) sample.Figures { return sample.Figures{sample.Rps: 1} })
+	three := designed(t, levels, isFlat)
+	r = madeUp(three, 12, func(setting.Levels, int) values { return values{rps: 1} })
 	for i := range r.Trials {
 		if r.Trials[i].Condition == "c3" {
-			sample.Spoil(&r.Trials[i])
+			spoil(&r.Trials[i])
 		}
 	}
 	expect(t, "two of three levels", one(three, r), Open, "in 12 of 12 blocks a fault refused a trial (errors 12)")
 	// It does not matter to a claim of the other two.
-	y := sample.Design(t, levels, with(sample.IsFlat, "margin", "levels = [1, 2], margin"))
+	y := designed(t, levels, with(isFlat, "margin", "levels = [1, 2], margin"))
 	expect(t, "a claim of two", one(y, r), Confirmed, "12 of 12 blocks lie")
 }
 
@@ -239,11 +238,11 @@ func TestAFaultThatTakesSidesIsSaid(t *testing.T) {
 		{1, true, Confirmed, "9 of 9 blocks that counted lie at 0.5 or below; in 1 of 10 blocks a fault refused a trial"},
 		{2, true, Open, "too many blocks have no vote: in 2 of 11 blocks a fault refused a trial (errors 4)"},
 	} {
-		x := sample.Design(t, "", sample.AtMost)
-		r := sample.Ratios(x, append(times(9, 0.49), times(c.ahead, 0.51)...)...)
+		x := designed(t, "", atMost)
+		r := ratios(x, append(times(9, 0.49), times(c.ahead, 0.51)...)...)
 		for i := range r.Trials {
 			if c.refuses && r.Trials[i].Block > 9 {
-				sample.Spoil(&r.Trials[i])
+				spoil(&r.Trials[i])
 			}
 		}
 		expect(t, fmt.Sprintf("%+v", c), one(x, r), c.want, c.says)
@@ -253,7 +252,7 @@ func TestAFaultThatTakesSidesIsSaid(t *testing.T) {
 // Figures that are a client's say nothing where the client was the bottleneck, or may have been, or shared the server's
 // cores. A server's CPU per request is its own all the same.
 func TestAClientsFiguresNeedRoomAtTheClient(t *testing.T) {
-	full := func(t *results.Trial) { sample.Bound(t, gate.BoundClientCPU) }
+	full := func(t *results.Trial) { bounded(t, gate.BoundClientCPU) }
 	unseen := func(t *results.Trial) { delete(t.Metrics, "client_cores_busy") }
 	for _, c := range []struct {
 		name   string
@@ -269,8 +268,8 @@ func TestAClientsFiguresNeedRoomAtTheClient(t *testing.T) {
 		// That no bottleneck was seen to be met is no reason to leave a block out.
 		{"nothing full", 20, func(t *results.Trial) { t.Metrics["server_cores_busy"] = 0.5 }, Confirmed, "20 of 20"},
 	} {
-		x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.FlatCost, "cost"))
-		r := sample.Ratios(x, times(20, 1)...)
+		x := designed(t, "", isFlat, rename(flatCost, "cost"))
+		r := ratios(x, times(20, 1)...)
 		for i := range c.blocks {
 			c.change(&r.Trials[2*i])
 		}
@@ -286,29 +285,29 @@ func TestAClientsFiguresNeedRoomAtTheClient(t *testing.T) {
 		"on one core":     func(p *results.Provenance) { p.ServerCPUs, p.ClientCPUs = "0", "0" },
 		"with one shared": func(p *results.Provenance) { p.ServerCPUs, p.ClientCPUs = "0-2", "2-3" },
 	} {
-		x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.FlatCost, "cost"))
-		r := sample.Ratios(x, times(12, 1)...)
+		x := designed(t, "", isFlat, rename(flatCost, "cost"))
+		r := ratios(x, times(12, 1)...)
 		set(r.Provenance)
 		got := claimsOf(x, Run{r, x})
 		expect(t, name, got[0], NotApplicable, "in 12 of 12 blocks server and client shared cores")
 		expect(t, name+", cost", got[1], Confirmed, "")
 	}
 	// A flat claim about the client needs room at the server.
-	x := sample.Design(t, "", with(sample.IsFlat, "margin", `about = "client", margin`))
-	r := sample.Ratios(x, times(12, 1)...)
+	x := designed(t, "", with(isFlat, "margin", `about = "client", margin`))
+	r := ratios(x, times(12, 1)...)
 	expect(t, "about the client", one(x, r), Open, "in 12 of 12 blocks the server's CPU was the bottleneck")
 }
 
 // A figure that is zero or missing leaves a block without a vote.
 func TestAFigureWithoutARatioSaysNothing(t *testing.T) {
-	x := sample.Design(t, "", sample.IsFlat)
-	r := sample.Ratios(x, times(20, 1)...)
-	r.Trials[4].Metrics[sample.Rps] = 0
-	delete(r.Trials[7].Metrics, sample.Rps)
+	x := designed(t, "", isFlat)
+	r := ratios(x, times(20, 1)...)
+	r.Trials[4].Metrics[rps] = 0
+	delete(r.Trials[7].Metrics, rps)
 	expect(t, "two", one(x, r), Confirmed, "; in 1 of 20 blocks a figure that the claim rests on was not recorded; "+
 		"in 1 of 20 blocks a figure is zero, so there is no ratio")
 	for i := range r.Trials {
-		delete(r.Trials[i].Metrics, sample.Rps)
+		delete(r.Trials[i].Metrics, rps)
 	}
 	expect(t, "none", one(x, r), NotApplicable, "in 20 of 20 blocks a figure that the claim rests on was not recorded")
 }
@@ -317,9 +316,9 @@ func TestAFigureWithoutARatioSaysNothing(t *testing.T) {
 func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
 	const cannon, fortio = "autocannon 8.0.0", "fortio 1.75.2"
 	const p50 = "latency_p50_s"
-	flat := with(sample.IsFlat, sample.Rps, p50)
-	longer := with(with(sample.AtLeast, sample.Rps, p50), "1.5", "8")
-	shorter := with(sample.AtMost, sample.Rps, p50)
+	flat := with(isFlat, rps, p50)
+	longer := with(with(atLeast, rps, p50), "1.5", "8")
+	shorter := with(atMost, rps, p50)
 	for _, c := range []struct {
 		name, claim, generator string
 		at1, at2               float64 // 0: below a millisecond
@@ -342,8 +341,8 @@ func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
 		{"below it now, four before", shorter, cannon, 0.004, 0, Confirmed, ""},
 		{"below it now, one before", shorter, cannon, 0.001, 0, Open, ""},
 	} {
-		x := sample.Design(t, "", c.claim)
-		r := sample.Run(x, 10, func(setting.Levels, int) sample.Figures { return sample.Figures{sample.Rps: 1} })
+		x := designed(t, "", c.claim)
+		r := madeUp(x, 10, func(setting.Levels, int) values { return values{rps: 1} })
 		r.Provenance.Generator = c.generator
 		for i := range r.Trials {
 			v := map[string]float64{"c1": c.at1, "c2": c.at2}[r.Trials[i].Condition]
@@ -383,12 +382,12 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 		}, Refuted, ""},
 		{"so bounded but for one block", `bound = "wire"`, 4, func(r *results.File) {
 			for i := range r.Trials[2:] {
-				sample.Bound(&r.Trials[i+2], gate.BoundWire)
+				bounded(&r.Trials[i+2], gate.BoundWire)
 			}
 		}, Refuted, "in 1 of 12 blocks the bottleneck was not seen to be the one that the claim needs"},
 		{"bounded by the client", `bound = "wire"`, 4, func(r *results.File) {
 			for i := range r.Trials {
-				sample.Bound(&r.Trials[i], gate.BoundClientCPU)
+				bounded(&r.Trials[i], gate.BoundClientCPU)
 			}
 		}, NotApplicable, "in 12 of 12 blocks the bottleneck was not seen"},
 		{"a server that the client may have kept waiting", `bound = "server-cpu"`, 4, func(r *results.File) {
@@ -400,8 +399,8 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 			"the run lacks levels of workers"},
 		{"no condition", "cores = 4", 4, func(r *results.File) { r.Conditions = nil }, NotApplicable, "has no condition"},
 	} {
-		x := sample.Design(t, "", fmt.Sprintf(sample.FlatNeeds, c.needs))
-		r, h := sample.Ratios(x, times(12, 2)...), *sample.Machine // which refutes the claim
+		x := designed(t, "", fmt.Sprintf(flatNeeds, c.needs))
+		r, h := ratios(x, times(12, 2)...), *machine // which refutes the claim
 		h.Cores = c.cores
 		c.change(r)
 		expect(t, c.name, Decide(x, &h, []Run{{r, x}}).Claims[0], c.want, c.says)
@@ -414,8 +413,8 @@ func TestWorkThatFollowsAConditionLeavesTheClaimOpen(t *testing.T) {
 		ratio, more float64
 		want        Verdict
 	}{{1.3, 0, Confirmed}, {1.3, 0.2, Open}, {3, 0.2, Confirmed}} {
-		x := sample.Design(t, "", with(sample.AtLeast, "1.5", "1.2"))
-		r := sample.Ratios(x, times(20, c.ratio)...)
+		x := designed(t, "", with(atLeast, "1.5", "1.2"))
+		r := ratios(x, times(20, c.ratio)...)
 		for i := range r.Trials {
 			r.Trials[i].Metrics[gate.Strangers] = 0.1
 			if r.Trials[i].Condition == "c2" {
@@ -433,8 +432,8 @@ func TestWorkThatFollowsAConditionLeavesTheClaimOpen(t *testing.T) {
 // However many blocks agree, those of one stay are one piece of evidence, and it is the first that votes: otherwise
 // whoever stops a visit while it is ahead would choose what he finds.
 func TestTheFirstBlockOfAVisitVotes(t *testing.T) {
-	x := sample.Design(t, "", sample.AtLeast)
-	c := one(x, stay(sample.Ratios(x, times(18, 2)...), 18))
+	x := designed(t, "", atLeast)
+	c := one(x, stay(ratios(x, times(18, 2)...), 18))
 	expect(t, "one stay", c, Open, "18 of 18 blocks lie at 1.5 or above; that is of 1 visit, and 7 are the least")
 	if c.Visits != 1 || c.For != 18 || c.VisitsNeeded != 6 {
 		t.Errorf("%+v", c)
@@ -443,7 +442,7 @@ func TestTheFirstBlockOfAVisitVotes(t *testing.T) {
 		first, second float64
 		want          Verdict
 	}{{2, 1, Confirmed}, {1, 2, Refuted}} {
-		r := stay(sample.Ratios(x, slices.Repeat([]float64{c.first, c.second}, 9)...), 2)
+		r := stay(ratios(x, slices.Repeat([]float64{c.first, c.second}, 9)...), 2)
 		for range 2 {
 			got := one(x, r)
 			expect(t, fmt.Sprint(c), got, c.want, "")
@@ -454,7 +453,7 @@ func TestTheFirstBlockOfAVisitVotes(t *testing.T) {
 		}
 	}
 	// Two runs within seconds of each other share a visit.
-	a, b := Run{stay(sample.Ratios(x, 2, 2, 2), 3), x}, Run{stay(sample.Ratios(x, 2, 2, 2), 3), x}
+	a, b := Run{stay(ratios(x, 2, 2, 2), 3), x}, Run{stay(ratios(x, 2, 2, 2), 3), x}
 	for i := range b.File.Trials {
 		b.File.Trials[i].StartedAt = b.File.Trials[i].StartedAt.Add(5 * time.Second)
 	}
@@ -465,8 +464,8 @@ func TestTheFirstBlockOfAVisitVotes(t *testing.T) {
 
 // The order of trials and conditions, the names of blocks, the machine's speed, and repeated trials do not matter.
 func TestOnlyTheRatiosOfBlocksMatter(t *testing.T) {
-	x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.AtLeast, "d"))
-	r := sample.Ratios(x, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.01, 0.97, 1.02, 1)
+	x := designed(t, "", isFlat, rename(atLeast, "d"))
+	r := ratios(x, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.01, 0.97, 1.02, 1)
 	want := claimsOf(x, Run{r, x})
 	rnd := rand.New(rand.NewPCG(3, 3))
 	for range 20 {
@@ -475,7 +474,7 @@ func TestOnlyTheRatiosOfBlocksMatter(t *testing.T) {
 		names := rnd.Perm(10)
 		for i := range r.Trials {
 			r.Trials[i].Block = 1 + names[r.Trials[i].Block-1]
-			r.Trials[i].Metrics[sample.Rps] *= 2
+			r.Trials[i].Metrics[rps] *= 2
 		}
 		if got := claimsOf(x, Run{r, x}); !reflect.DeepEqual(got, want) {
 			t.Fatalf("another order: %+v\nwant %+v", got, want)
@@ -483,8 +482,8 @@ func TestOnlyTheRatiosOfBlocksMatter(t *testing.T) {
 	}
 	for i := range 10 { // a refused trial beside the one that counts, and a second that is valid
 		again, better := r.Trials[i], r.Trials[i]
-		sample.Spoil(&again)
-		better.Metrics = sample.Figures{sample.Rps: 1e9}
+		spoil(&again)
+		better.Metrics = values{rps: 1e9}
 		r.Trials = append(append([]results.Trial{again}, r.Trials...), better)
 	}
 	if got := claimsOf(x, Run{r, x}); !reflect.DeepEqual(got, want) {
@@ -499,9 +498,9 @@ func TestASingleEdgeHasTheWholePart(t *testing.T) {
 		claim string
 		ratio float64
 		least int
-	}{{sample.AtLeast, 2, 7}, {sample.AtMost, 0.4, 7}, {sample.IsFlat, 1, 8}} {
-		x := sample.Design(t, "", c.claim)
-		few, enough := sample.Ratios(x, times(c.least-1, c.ratio)...), sample.Ratios(x, times(c.least, c.ratio)...)
+	}{{atLeast, 2, 7}, {atMost, 0.4, 7}, {isFlat, 1, 8}} {
+		x := designed(t, "", c.claim)
+		few, enough := ratios(x, times(c.least-1, c.ratio)...), ratios(x, times(c.least, c.ratio)...)
 		expect(t, "one too few", one(x, few), Open, fmt.Sprintf("and %d are the least", c.least))
 		expect(t, "enough", one(x, enough), Confirmed, "")
 		if got := Least(x, 2); got != c.least {

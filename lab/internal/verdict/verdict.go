@@ -49,9 +49,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// Version is the schema version of the verdict files.
-const Version = 3
-
 // Simulation is what came of made-up campaigns, as the tests wrote it.
 //
 //go:embed simulation.json
@@ -82,64 +79,45 @@ func (v Verdict) Meaning() string {
 	}[v]
 }
 
-// A File has what the record said about all claims of a run once that run was
-// added, and the figures of its conditions. The file of a host's newest run has the present state of the record.
+// A File has what the record says about all claims of its newest run, and the figures of that run's conditions over all
+// blocks.
 type File struct {
-	SchemaVersion int               `json:"schema_version"`
-	Experiment    string            `json:"experiment"`
-	Entry         string            `json:"entry"`
-	Run           string            `json:"run"`
-	Host          string            `json:"host"` // the server's host
-	ClientHost    string            `json:"client_host"`
-	Date          string            `json:"date"`             // day the run started
-	Started       string            `json:"started"`          // for ordering
-	Blocks        int               `json:"blocks,omitempty"` // of this run
-	Topology      string            `json:"topology"`
-	LineRateBps   float64           `json:"line_rate_bps,omitempty"`
-	Trials        int               `json:"trials"`
-	InvalidTrials int               `json:"invalid_trials"`
-	Record        *Record           `json:"record,omitempty"` // what the verdicts rest on
-	Claims        []Claim           `json:"claims"`
-	Conditions    []medians.Summary `json:"-"`                  // of this run, over all blocks of the record
-	Control       *Control          `json:"control,omitempty"`  // absent where the record has no control
-	Relative      *Relative         `json:"relative,omitempty"` // absent where the design asks for none
-	Design        string            `json:"design,omitempty"`   // SHA-256 of the experiment's file as it was when the run was made
-	// Written is the commit that had the experiment's file before the run, by what
-	// the run recorded. It is absent for a run without trials, and for one that says
-	// that files differed from its commit. `lab check` asks git whether it is true.
-	Written string `json:"written,omitempty"`
+	Experiment, Entry string
+	Run, Host         string // the newest run, and the server's host
+	Date              string // day the run started
+	Record            *Record
+	Claims            []Claim
+	Conditions        []medians.Summary
+	Control           *Control  // nil where the record has no control
+	Relative          *Relative // nil where the design asks for none
 }
 
 // A Record describes what verdicts rest on.
 type Record struct {
-	Runs   []string `json:"runs"`   // runs of the last run's design, oldest first
-	Blocks int      `json:"blocks"` // with a valid trial under every condition
-	Nth    int      `json:"nth"`    // of the designs of the experiment's question, this one's number
-	Claims int      `json:"claims"` // those that divide the design's part of stats.Alpha
-	// Programs tells the programs that it holds by the first digits of what they are
-	// made of, or of their files' digests; absent where runs name none.
-	Programs map[string]string `json:"programs,omitempty"`
+	Runs   []string // runs of the last run's design, oldest first
+	Blocks int      // with a valid trial under every condition
+	Nth    int      // of the designs of the experiment's question, this one's number
+	Claims int      // those that divide the design's part of stats.Alpha
 }
 
 // A Claim is what the record says about one claim.
 type Claim struct {
-	ID      string  `json:"id"`
-	Verdict Verdict `json:"verdict"`
-	Reason  string  `json:"reason"`
-	Blocks  int     `json:"blocks,omitempty"`  // that were begun
-	Refused int     `json:"refused,omitempty"` // blocks of which a fault refused a trial
-	Mute    int     `json:"mute,omitempty"`    // further blocks without a vote
-	Visits  int     `json:"visits,omitempty"`  // that vote
-	Runs    int     `json:"runs,omitempty"`    // that the blocks come from
+	ID      string
+	Verdict Verdict
+	Reason  string
+	Blocks  int // that were begun
+	Refused int // blocks of which a fault refused a trial
+	Mute    int // further blocks without a vote
+	Visits  int // that vote
+	Runs    int // that the blocks come from
 	// For and Against count the blocks for and against the claim; if it makes several
 	// comparisons, those of the one that decides.
-	For     int `json:"for,omitempty"`
-	Against int `json:"against,omitempty"`
+	For, Against int
 	// VisitsNeeded estimates how many further visits would decide an open claim, if they
-	// go on as before; absent if unknown.
-	VisitsNeeded int            `json:"visits_needed,omitempty"`
-	Bounds       map[string]int `json:"bounds,omitempty"` // number of valid trials by bound
-	Effects      []Effect       `json:"effects,omitempty"`
+	// go on as before; 0 if unknown.
+	VisitsNeeded int
+	Bounds       map[string]int // number of valid trials by bound
+	Effects      []Effect
 }
 
 // An Effect is one ratio: a metric at levels A over the same metric at
@@ -187,13 +165,9 @@ const (
 // A Control is a condition that was measured twice under two names. A
 // difference between the two does not come from the server.
 type Control struct {
-	Of        string          `json:"of"` // id of the repeated condition
-	Outcome   Outcome         `json:"outcome"`
-	Reason    string          `json:"reason"`
-	Condition medians.Summary `json:"condition"`
-	Effects   []Effect        `json:"effects,omitempty"` // the control over the repeated condition
-	// whether the run itself has one, and not only earlier ones of its record
-	InRun bool `json:"-"`
+	Outcome Outcome
+	Reason  string
+	Effects []Effect // the control over the repeated condition
 }
 
 // Claim is what a file says about a claim that stands.
