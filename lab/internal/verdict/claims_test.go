@@ -52,13 +52,9 @@ func in(x *experiment.Experiment, c experiment.Claim, figure float64, wall gate.
 		if bounded(t, wall); wall != gate.BoundWire {
 			t.Metrics["line_rate_share"] = 0.5
 		}
-		share := figure
-		if levels := r.LevelsOf(*t); c.Absent() && levels.With(c.Where()).Key() != levels.Key() {
-			share = 0.5 // what is claimed to be gone is there at another level
-		}
 		if c.Profile != "" {
-			t.Profiles = []profile.Profile{{Kind: profile.Kind(c.Profile), Packages: map[string]float64{c.Package: share},
-				Work: map[string]float64{c.Work: share}}}
+			t.Profiles = []profile.Profile{{Kind: profile.Kind(c.Profile), Packages: map[string]float64{c.Package: figure},
+				Work: map[string]float64{c.Work: figure}}}
 		}
 	}
 	return r

@@ -25,7 +25,6 @@ func (d *decider) control() *Control {
 	if len(runs) == 0 {
 		return nil
 	}
-	out := &Control{}
 	names := []string{"server_cpu_per_request_s", "throughput_rps"}
 	for _, c := range d.last.then.Claims {
 		if c.Form() == experiment.RatioForm && c.Metric != "" && !slices.Contains(names, c.Metric) {
@@ -47,33 +46,19 @@ func (d *decider) control() *Control {
 			found = append(found, m)
 		}
 	}
-	for _, m := range found {
-		m.settle(ControlAlpha / float64(len(found)))
-		e := m.effect(len(m.all))
-		e.BandLow, e.BandHigh, e.For, e.Against = 0, 0, 0, 0 // nothing is claimed of it
-		out.Effects = append(out.Effects, e)
-	}
-	out.judge(found)
-	return out
-}
-
-// judge says whether any of the comparisons differs: 1 lies outside of its interval.
-func (c *Control) judge(found []*comparison) {
 	least := 0
 	for i, m := range found {
-		if m.verdict == Refuted {
-			c.Outcome, c.Reason = Differs, "its A/A control differed in "+m.figures(experiment.Claim{})
-			return
+		if m.settle(ControlAlpha / float64(len(found))); m.verdict == Refuted { // 1 lies outside of its interval
+			return &Control{Differs, "its A/A control differed in " + m.figures(experiment.Claim{})}
 		}
 		if i == 0 || len(m.bets) < least {
 			least = len(m.bets)
 		}
 	}
 	if least < stats.MinSamples {
-		c.Outcome = Undecided
-		c.Reason = fmt.Sprintf("only %d visits have its A/A control complete, and %d are the least", least, stats.MinSamples)
-		return
+		return &Control{Undecided, fmt.Sprintf("only %d visits have its A/A control complete, and %d are the least", least,
+			stats.MinSamples)}
 	}
-	c.Outcome, c.Reason = Same, fmt.Sprintf("no difference seen in %s; %s", words.Count(len(found), "metric"),
-		found[0].figures(experiment.Claim{}))
+	return &Control{Same, fmt.Sprintf("no difference seen in %s; %s", words.Count(len(found), "metric"),
+		found[0].figures(experiment.Claim{}))}
 }

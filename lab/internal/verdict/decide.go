@@ -9,7 +9,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/medians"
-	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -169,9 +168,6 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	if v == Confirmed && len(all) > 1 {
 		why = fmt.Sprintf("all %d comparisons hold; closest to the edge: %s", len(all), why)
 	}
-	if v == Confirmed && c.Absent() && !rec.shows(c) {
-		v, why = Open, fmt.Sprintf("no %s profile of these runs shows %s, so nothing shows that it is gone", c.Profile, c.Package)
-	}
 	for _, m := range all {
 		if says := m.follows(seen.blocks); says != "" && v != Open {
 			v, why = Open, says
@@ -193,18 +189,4 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		}
 	}
 	return say(v, "%s", why)
-}
-
-// shows tells whether any profile of a record has the package that a claim says is gone: else a slip in
-// its name would make it hold.
-func (rec *record) shows(c experiment.Claim) bool {
-	for _, s := range rec.runs {
-		if slices.ContainsFunc(s.Trials, func(t results.Trial) bool {
-			p, _ := t.Profile(profile.Kind(c.Profile))
-			return t.Valid && p.Packages[c.Package] > 0
-		}) {
-			return true
-		}
-	}
-	return false
 }

@@ -125,11 +125,6 @@ func TestSharesAgainstTheBand(t *testing.T) {
 			p.Packages[profile.NoSymbol] = 0.1
 		}
 	})
-	// A profile that could not have shown a package does not show that it is gone.
-	each("never shown", Open, "no block profile of these runs shows "+lock, func(_ int, t *results.Trial) {
-		p, _ := t.Profile(profile.Block)
-		delete(p.Packages, lock)
-	})
 	// A client that is the bottleneck does not affect what the server's profile says.
 	each("a full client", Confirmed, "", func(_ int, t *results.Trial) { bounded(t, gate.BoundClientCPU) })
 }

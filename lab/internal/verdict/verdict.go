@@ -167,7 +167,6 @@ const (
 type Control struct {
 	Outcome Outcome
 	Reason  string
-	Effects []Effect // the control over the repeated condition
 }
 
 // Claim is what a file says about a claim that stands.
