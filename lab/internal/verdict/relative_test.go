@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -36,9 +35,9 @@ func said(r *Relative) string {
 	var rows []string
 	for _, row := range r.Rows {
 		if row.Base {
-			rows = append(rows, fmt.Sprintf("%s base %v", row.Level, row.Walls))
+			rows = append(rows, row.Level+" base")
 		} else {
-			rows = append(rows, fmt.Sprintf("%s %s (%s) of %d %v", row.Level, row.Text, row.Interval, row.Pairs, row.Walls))
+			rows = append(rows, fmt.Sprintf("%s %s (%s) of %d", row.Level, row.Text, row.Interval, row.Pairs))
 		}
 	}
 	return strings.Join(rows, "; ")
@@ -57,12 +56,11 @@ func TestATableRelativeToOneLevel(t *testing.T) {
 		}), day), x}
 	}
 	runs := []Run{of(0, 2.9, 2.95, 3, 3), of(1, 3, 3, 3.05, 3.1)}
-	bounded(&runs[0].File.Trials[0], gate.BoundClientCPU)
 	got := Decide(x, machine, runs).Relative
 	if got == nil {
 		t.Fatal("there is no table")
 	}
-	if want := "1 0.500 (0.500 to 0.500) of 8 server-cpu 7, client-cpu 1; 2 base ; 4 3.00 (2.90 to 3.10) of 8 "; said(
+	if want := "1 0.500 (0.500 to 0.500) of 8; 2 base; 4 3.00 (2.90 to 3.10) of 8"; said(
 		got) != want || got.To != "2" {
 		t.Errorf("%s\nwant %s", said(got), want)
 	}
@@ -74,34 +72,7 @@ func TestATableRelativeToOneLevel(t *testing.T) {
 			t.Valid = t.Condition != "c1" && (t.Condition != "c2" || day > 0 || t.Block != 3)
 		}
 	}
-	if got, want := said(Decide(x, machine, runs).Relative), "2 base ; 4 3.00 (2.90 to 3.10) of 7 "; got != want {
+	if got, want := said(Decide(x, machine, runs).Relative), "2 base; 4 3.00 (2.90 to 3.10) of 7"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
-	}
-}
-
-// A request costs three times as much, of which half is the client's; of the base's cost a
-// quarter is. The server's own work is then 1.5 over 0.75, so twice as much.
-func TestTheClientsPartIsTakenOut(t *testing.T) {
-	x := asking(t)
-	r := madeUp(x, 8, func(ls setting.Levels, b int) values {
-		n, _ := ls[setting.Workers].Int()
-		m := values{cost: speed(b) * map[int64]float64{1: 1, 2: 1, 4: 3}[n], rps: 1}
-		if b == 1 && n > 1 { // only the run's first block is gauged, and one server could not be
-			m[receiveShare] = map[int64]float64{2: 0.25, 4: 0.5}[n]
-		}
-		return m
-	})
-	own := func() (all []string) {
-		for _, row := range Decide(x, machine, []Run{{r, x}}).Relative.Rows {
-			all = append(all, row.Level+" "+row.ClientText+" "+row.OwnText)
-		}
-		return all
-	}
-	if got := strings.Join(own(), ";"); got != "1  ;2  ;4  " {
-		t.Errorf("a design that does not ask for it has %s", got)
-	}
-	x.Relative.OwnWork = true
-	if got, want := strings.Join(own(), ";"), "1  ;2 25 % ;4 50 % 2.00"; got != want {
-		t.Errorf("%s, want %s", got, want)
 	}
 }
