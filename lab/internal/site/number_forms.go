@@ -164,7 +164,7 @@ func (q query) ratio() (Number, error) {
 	if e == nil {
 		return unmeasured, err
 	}
-	change, _ := words.Change(e.Ratio, 0, 0)
+	change := words.Change(e.Ratio)
 	n := Number{Text: change + " %", Value: &e.Ratio}
 	switch {
 	case q.form == "interval":

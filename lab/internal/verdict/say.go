@@ -113,7 +113,7 @@ func (m *comparison) effect(begun int) Effect {
 	if low, high := m.medians(); m.exact() {
 		e.Ratio = words.Digits(m.median())
 		e.Words = words.Ratio(e.Ratio, e.Low, e.High)
-		e.Change, _ = words.Change(e.Ratio, e.Low, e.High)
+		e.Change = words.Change(e.Ratio)
 	} else {
 		e.RatioLow, e.RatioHigh = finite(low), finite(high)
 		e.Text = words.Range(e.RatioLow, words.Known(e.RatioHigh))

@@ -1,0 +1,244 @@
+// Package words prints numbers, units, bounds and lists, once for the terminal,
+// for pages and for reports. It decides nothing, and knows neither results nor verdicts.
+package words
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/metric"
+)
+
+// lastPlace is the power of ten of the last digit worth printing. With an interval that is the second digit of its
+// half-width, but at most the fourth of the value; without one, the third digit of the value.
+func lastPlace(v float64, low, high *float64) int {
+	v = math.Abs(v)
+	at := -2
+	if low != nil && high != nil && *high > *low {
+		half := (*high - *low) / 2
+		if at = Exponent(half) - 1; half*99 < v {
+			at = max(at, Exponent(v)-3)
+		}
+	} else if v > 0 {
+		at = Exponent(v) - 2
+	}
+	return max(at, -9)
+}
+
+// Exponent is a number's power of ten, read off its decimal text, since
+// logarithms are inexact at powers of ten.
+func Exponent(v float64) int {
+	s := strconv.FormatFloat(v, 'e', 8, 64)
+	n, _ := strconv.Atoi(s[strings.IndexByte(s, 'e')+1:])
+	return n
+}
+
+// Range prints a ratio of which only a range is known: "0.67 to 1.50", "7.0
+// or more". It has two digits of its half-width, or of its only end. A low end
+// of 0 and a missing high end are open.
+func Range(low float64, high *float64) string {
+	switch {
+	case high == nil && low <= 0:
+		return "not known"
+	case high == nil:
+		return Grouped(low, ends(low)) + " or more"
+	case low <= 0:
+		return Grouped(*high, ends(*high)) + " or less"
+	}
+	at := ends((*high - low) / 2)
+	return Grouped(low, at) + " to " + Grouped(*high, at)
+}
+
+// ends is the place of a number's second digit, at most three after the point.
+func ends(v float64) int {
+	if v <= 0 {
+		return -3
+	}
+	return max(-3, Exponent(v)-1)
+}
+
+// Thousands prints a count.
+func Thousands(n int) string { return Grouped(float64(n), 0) }
+
+// Grouped rounds at a place, halves away from zero, and separates thousands. A
+// minus is printed as one; what rounds to zero has none.
+func Grouped(v float64, at int) string {
+	if v < 0 {
+		if s := Grouped(-v, at); strings.ContainsAny(s, "123456789") {
+			return "−" + s
+		}
+		v = 0
+	}
+	digits, unit := max(0, -at), math.Pow10(max(at, -at))
+	if at >= 0 {
+		v = math.Round(v/unit) * unit
+	} else {
+		v = math.Round(v*unit) / unit
+	}
+	s := strconv.FormatFloat(v, 'f', digits, 64)
+	whole, rest, point := strings.Cut(s, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if point {
+		return whole + "." + rest
+	}
+	return whole
+}
+
+// A Unit is how figures in a base unit are shown to a reader: the factor by
+// which to multiply them, and the unit's name.
+type Unit struct {
+	Factor float64
+	Name   string
+}
+
+// UnitFor chooses the unit for figures up to some size. A rate has no name of
+// its own, since "1/s" counts requests in some places and packets in others, and
+// the words around it say which.
+func UnitFor(unit string, most float64) Unit {
+	for _, u := range units[unit] {
+		if math.Abs(most) >= u.from {
+			return u.Unit
+		}
+	}
+	return Unit{1, ""}
+}
+
+// units are those of each base unit, with the size from which on figures are shown in them.
+var units = map[string][]struct {
+	from float64
+	Unit
+}{
+	"s":     {{1, Unit{1, "s"}}, {1e-3, Unit{1e3, "ms"}}, {1e-6, Unit{1e6, "µs"}}, {0, Unit{1e9, "ns"}}},
+	"bit/s": {{1e9, Unit{1e-9, "Gbit/s"}}, {1e6, Unit{1e-6, "Mbit/s"}}, {1e3, Unit{1e-3, "kbit/s"}}, {0, Unit{1, "bit/s"}}},
+	"B/s":   {{1e9, Unit{1e-9, "GB/s"}}, {1e6, Unit{1e-6, "MB/s"}}, {1e3, Unit{1e-3, "kB/s"}}, {0, Unit{1, "B/s"}}},
+	// A few thousand bytes are counted, not rounded.
+	"B":     {{1e9, Unit{1e-9, "GB"}}, {1e6, Unit{1e-6, "MB"}}, {1e5, Unit{1e-3, "kB"}}, {0, Unit{1, "B"}}},
+	"ratio": {{0, Unit{100, "%"}}},
+	"1/s":   {{0, Unit{1, "/s"}}},
+}
+
+// Words are a figure as pages print it.
+type Words struct {
+	Text string `json:"text,omitempty"` // with its unit: "39,850", "24.2 µs"
+	// to the same digits, without the unit: "24.1 to 24.4"; absent without a width
+	Interval string `json:"interval,omitempty"`
+}
+
+// unbroken is the space that keeps a figure and its unit on one line.
+const unbroken = "\u00a0"
+
+// Measured prints a figure in the unit that suits its size, with its interval to the same digits, which are those that
+// the interval justifies. A rate has no unit: the words around it say what is counted.
+func Measured(unit string, v float64, low, high *float64) (w Words) {
+	in := UnitFor(unit, v)
+	v *= in.Factor
+	wide := low != nil && high != nil
+	if wide {
+		low, high = new(*low*in.Factor), new(*high*in.Factor)
+		wide = *high > *low
+	}
+	at := 0 // a small whole number without a width has no digits after the point
+	if wide || math.Abs(v) >= 1000 || v != math.Floor(v) {
+		at = lastPlace(v, low, high)
+	}
+	if w.Text = Grouped(v, at); in.Name != "" && unit != string(metric.PerSecond) {
+		w.Text += unbroken + in.Name
+	}
+	if wide {
+		w.Interval = Grouped(*low, at) + " to " + Grouped(*high, at)
+	}
+	return w
+}
+
+// Figure is Measured without the interval.
+func Figure(unit string, v float64, low, high *float64) string {
+	return Measured(unit, v, low, high).Text
+}
+
+// Known is a pointer to a figure, nil for one that is absent from files.
+func Known(v float64) *float64 {
+	if v == 0 {
+		return nil
+	}
+	return &v
+}
+
+// Ratio prints a ratio with its interval, of which an end of 0 is open. Near 1, where margins are small, it has
+// three digits after the point; elsewhere as many as its interval justifies or, without one, three in all.
+func Ratio(v, low, high float64) Words {
+	n := 3
+	if math.Abs(v-1) >= 0.2 {
+		n = max(0, min(3, -lastPlace(v, Known(low), Known(high))))
+	}
+	w := Words{Text: strconv.FormatFloat(v, 'f', n, 64)}
+	switch {
+	case low > 0 && high > 0:
+		w.Interval = fmt.Sprintf("%.*f to %.*f", n, low, n, high)
+	case low > 0 || high > 0:
+		w.Interval = Range(low, Known(high))
+	}
+	return w
+}
+
+// Change prints a ratio as a change in percent, "+35".
+func Change(v float64) string {
+	by, at := 100*(v-1), 0
+	if math.Abs(by) < 10 {
+		at = -1
+	}
+	if by > 0 {
+		return "+" + Grouped(by, at)
+	}
+	return Grouped(by, at)
+}
+
+// Edge prints an edge of a ratio as a claim has it. One computed from a margin may have endless digits; four are
+// enough.
+func Edge(v float64) string {
+	if s := strconv.FormatFloat(v, 'g', -1, 64); len(s) <= 6 {
+		return s
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+// Plain writes a number with the digits that a figure without an interval has.
+func Plain(v float64) string { return Figure("", v, nil, nil) }
+
+// Share is a share in percent, with two digits or more.
+func Share(share float64) string {
+	at := 0
+	switch v := 100 * share; {
+	case v < 0.95:
+		at = -2
+	case v < 9.95:
+		at = -1
+	}
+	return Grouped(100*share, at) + " %"
+}
+
+// Size is the size of a file: counted while it is small.
+func Size(bytes int) string {
+	if bytes < 1e5 {
+		return Thousands(bytes) + " B"
+	}
+	return Figure("B", float64(bytes), nil, nil)
+}
+
+// Time is a time with three digits, in the unit that suits it, as the terminal has it.
+func Time(seconds float64) string {
+	return strings.Replace(Figure("s", seconds, nil, nil), unbroken, " ", 1)
+}
+
+// Duration is how long something takes that a reader waits for: "47 s", "2 min 05 s".
+func Duration(d time.Duration) string {
+	d = d.Round(time.Second)
+	if d < time.Minute {
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	}
+	return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
+}
