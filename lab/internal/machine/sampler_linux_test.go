@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"maps"
 	"math"
 	"os/exec"
 	"slices"
@@ -55,7 +56,9 @@ func watched(t *testing.T, server, client int, during func()) Window {
 	time.Sleep(800 * time.Millisecond)
 	s.Stop()
 	s.Stop()
-	return s.Between(0, began, time.Now(), 100)
+	w := s.Between(0, began, time.Now(), 100)
+	maps.Copy(w.Metrics, w.Machine)
+	return w
 }
 
 const spin = "while :; do :; done"
@@ -125,10 +128,10 @@ func TestTooShortAWindowSaysNothing(t *testing.T) {
 	}
 	now := time.Now()
 	s.Stop()
-	if w := s.Between(0, now.Add(time.Hour), now.Add(2*time.Hour), 1); len(w.Metrics) > 0 {
+	if w := s.Between(0, now.Add(time.Hour), now.Add(2*time.Hour), 1); len(w.Metrics)+len(w.Machine) > 0 {
 		t.Errorf("%v", w.Metrics)
 	}
-	if w := s.Between(0, now.Add(-time.Hour), now.Add(time.Hour), 1); len(w.Metrics) == 0 {
+	if w := s.Between(0, now.Add(-time.Hour), now.Add(time.Hour), 1); len(w.Machine) == 0 {
 		t.Error("nothing was seen")
 	}
 }

@@ -12,17 +12,18 @@ import (
 
 // A Window has the figures of the samples within one stretch of time.
 type Window struct {
-	// Metrics have the names of package metric; what could not be read is absent.
-	Metrics map[string]float64
-	Stopped []string // sides, "server" or "client", of which a signal stopped a process at some time
-	Ended   int      // of the server's processes at the begin, how many are not there at the end
+	// Metrics are the pair's, and Machine what is alike for all servers that are up with one client. They have the names
+	// of package metric; what could not be read is absent.
+	Metrics, Machine map[string]float64
+	Stopped          []string // sides, "server" or "client", of which a signal stopped a process at some time
+	Ended            int      // of the server's processes at the begin, how many are not there at the end
 }
 
 // Between computes the figures of a window for one pair, given by its index, and stops sampling. rps is the
 // requests completed per second in the window, for figures per request.
 func (s *Sampler) Between(pair int, from, to time.Time, rps float64) Window {
 	s.Stop()
-	w := Window{Metrics: map[string]float64{}}
+	w := Window{Metrics: map[string]float64{}, Machine: map[string]float64{}}
 	var in []sample
 	for _, one := range s.samples {
 		if !one.at.Before(from) && !one.at.After(to) {
@@ -39,12 +40,12 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps float64) Window {
 	d.workers(&w)
 	d.threads(&w)
 	if d.a.interrupts > 0 {
-		w.Metrics["interrupts_per_s"] = max(d.b.interrupts-d.a.interrupts, 0) / d.seconds
+		w.Machine["interrupts_per_s"] = max(d.b.interrupts-d.a.interrupts, 0) / d.seconds
 	}
 	if d.a.quota.Seen && d.b.quota.Seen {
-		w.Metrics["throttled_s"] = max(d.b.quota.Held-d.a.quota.Held, 0).Seconds()
+		w.Machine["throttled_s"] = max(d.b.quota.Held-d.a.quota.Held, 0).Seconds()
 	}
-	w.Metrics["sampler_busy"] = (d.b.own() - d.a.own()).Seconds() / d.seconds
+	w.Machine["sampler_busy"] = (d.b.own() - d.a.own()).Seconds() / d.seconds
 	return w
 }
 
@@ -83,8 +84,10 @@ func (d delta) processes(w *Window, name string, side func(reading) proc.Times, 
 		}
 		most = max(most, rss)
 	}
-	if most > 0 {
-		w.Metrics[name+"_rss_bytes"] = float64(most)
+	if most > 0 && name == "client" {
+		w.Machine["client_rss_bytes"] = float64(most)
+	} else if most > 0 {
+		w.Metrics["server_rss_bytes"] = float64(most)
 	}
 	if stopped {
 		w.Stopped = append(w.Stopped, name)
@@ -124,9 +127,9 @@ func (d delta) cores(w *Window) {
 		if total <= 0 {
 			continue
 		}
-		w.Metrics[side.name+"_cores_busy"], w.Metrics[side.name+"_steal"] = share(total-idle-steal, total), share(steal, total)
+		w.Metrics[side.name+"_cores_busy"], w.Machine[side.name+"_steal"] = share(total-idle-steal, total), share(steal, total)
 		if seen {
-			w.Metrics[side.name+"_foreign_load"] = max(0, ran-side.known.Seconds()) / d.seconds
+			w.Machine[side.name+"_foreign_load"] = max(0, ran-side.known.Seconds()) / d.seconds
 		}
 	}
 }

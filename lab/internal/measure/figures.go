@@ -17,11 +17,7 @@ func (b *block) figures(i int, w machine.Window) {
 	t, s := &b.trials[i], b.summary.Targets[i]
 	t.Reopened, t.Crossed = s.Reopened, s.Crossed
 	m := t.Metrics
-	for _, name := range ofMachine {
-		if v, ok := w.Metrics[name]; ok {
-			m[name] = v
-		}
-	}
+	maps.Copy(m, w.Machine)
 	maps.Copy(m, s.Figures())
 	maps.Copy(m, map[string]float64{"requests": 0, "errors": float64(s.Errors + s.Timeouts), "timeouts": float64(s.Timeouts),
 		"resets": float64(s.Resets), "non_2xx": float64(s.Non2xx), "answers_compared": float64(s.Compared)})
@@ -150,12 +146,6 @@ func attended(m map[string]float64, h proc.Held) {
 	}
 	m["threads_per_worker"], m["connections_per_worker"] = float64(threads)/n, float64(h.Connections)/n
 	m["workers_serving"] = float64(strict.Count(workers, func(p proc.HeldBy) bool { return p.Connections > 0 }))
-}
-
-// ofMachine are the figures of the machine, which all trials of a block share.
-var ofMachine = []string{
-	"server_steal", "client_steal", "server_foreign_load", "client_foreign_load", "sampler_busy", "client_rss_bytes",
-	"interrupts_per_s", "throttled_s",
 }
 
 // faults looks for what refuses a trial.

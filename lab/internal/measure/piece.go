@@ -73,6 +73,7 @@ func (b *block) pieces(ctx context.Context, pieces []Piece) (err error) {
 		w := b.sampler.Between(i, r.StartedAt, r.Finish, r.Metrics["throughput_rps"])
 		attended(r.Metrics, c.held)
 		maps.Copy(r.Metrics, w.Metrics)
+		maps.Copy(r.Metrics, w.Machine)
 		b.trials[i] = r.Trial
 		if w.Ended > 0 {
 			b.fault(i, gate.LostWorker, "%d of the server's processes ended in mid-trial", w.Ended)
