@@ -56,7 +56,7 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 	x := committed(t, "06-irq-pinning")
 	p := Plan{Experiment: x, Split: cores.Split{Client: []int{3, 4, 5}}}
 	s := x.Fixed().With(setting.Levels{
-		setting.IRQ: setting.String("pinned"), setting.IRQBalance: setting.Bool(false), setting.Crond: setting.Bool(false),
+		setting.IRQ: setting.String("pinned"), "irqbalance": setting.Bool(false), "crond": setting.Bool(false),
 		setting.RPS: setting.Bool(true), setting.RFS: setting.Bool(false),
 	})
 	var got []string // those of services that run here come first

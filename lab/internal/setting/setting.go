@@ -36,8 +36,6 @@ const (
 	Server        = "server"
 	ServerCPUs    = "server_cpus"
 	IRQ           = "irq"
-	IRQBalance    = "irqbalance"
-	Crond         = "crond"
 	RPS           = "rps"
 	RFS           = "rfs"
 	Variant       = "variant"

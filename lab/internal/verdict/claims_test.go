@@ -42,7 +42,7 @@ func in(x *experiment.Experiment, c experiment.Claim, figure float64, wall gate.
 		if c.Form() == experiment.RatioForm {
 			v = math.Pow(figure, float64(max(0, slices.Index(along, levels[c.Over])))/float64(len(along)-1))
 		} else if of, counted := x.Fixed().With(levels)[c.Equals].Int(); counted && figure > 1 {
-			v = float64(of + c.More())
+			v = float64(of + c.Plus)
 		}
 		return values{c.Metric: v}
 	})
