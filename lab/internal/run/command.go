@@ -142,11 +142,12 @@ func (l load) target() httpload.Target {
 	return t
 }
 
-// subject is the condition's server, in messages by the name of its processes if that is known. A machine whose cores are busy with many workers starting at once
-// may take long.
+// subject is the condition's server, in messages by the name of its processes if that is known. A machine whose cores
+// are busy with many workers starting at once may take long.
 func (l load) subject(link measure.Link) measure.Subject {
-	return &measure.Command{Label: cmp.Or(l.serves.Process, l.serves.Name) + " on " + l.addr(), Argv: l.server(), Dir: string(l.Root), At: l.addr(),
-		Process: l.serves.Process, Line: l.serves.ReadyLine(l.at), Lines: l.workers(), Within: 20 * time.Second, Self: l.Lab, Link: link}
+	return &measure.Command{Label: cmp.Or(l.serves.Process, l.serves.Name) + " on " + l.addr(), Argv: l.server(),
+		Dir: string(l.Root), At: l.addr(), Process: l.serves.Process, Line: l.serves.ReadyLine(l.at), Lines: l.workers(),
+		Within: 20 * time.Second, Self: l.Lab, Link: link}
 }
 
 // piece is the condition's client, if it cannot take turns. A receiver that searches for the limit tries up to

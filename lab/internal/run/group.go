@@ -100,8 +100,10 @@ func (g *group) block(ctx context.Context, order []int) ([]measure.Trial, error)
 	r, l := g.run, g.loads[0]
 	dir := string(r.Root)
 	serverOn, clientOn := l.Split.On()
-	plan := &measure.Plan{Slot: seconds(r.Experiment.Block.SlotS), Rounds: r.Experiment.Block.Rounds, Link: r.link, Dir: dir, Self: r.Lab,
-		Loader: []string{experiment.Under(dir, filepath.Join(".tools", "bin", host.Loader))}, ServerCPUs: serverOn, ClientCPUs: clientOn,
+	timing := r.Experiment.Block
+	plan := &measure.Plan{Slot: seconds(timing.SlotS), Rounds: timing.Rounds, Link: r.link, Dir: dir, Self: r.Lab,
+		Loader:     []string{experiment.Under(dir, filepath.Join(".tools", "bin", host.Loader))},
+		ServerCPUs: serverOn, ClientCPUs: clientOn,
 		LineRateBps: r.Experiment.Topology.LineRateBps, Clock: r.clock, Threads: l.threads(), Seed: r.Seed,
 		Target: func(i int, _ string) httpload.Target { return g.loads[i].target() }}
 	var pieces []measure.Piece

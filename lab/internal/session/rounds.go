@@ -188,8 +188,7 @@ func (s *Session) tellBlock(o *outcome, trials []results.Trial) {
 	if p.Ended != "" {
 		last = fmt.Sprintf(", the last (%s)", p.Ended)
 	}
-	now := s.Now()
+	took, left := words.Duration(s.Now().Sub(s.began)), words.Duration(max(0, s.until.Sub(s.Now())))
 	s.Show(fmt.Sprintf("  %s block %d%s: %s, at most %s left, %d of %d claims decided", f.Experiment, p.Blocks, last,
-		words.Duration(now.Sub(s.began)), words.Duration(max(0, s.until.Sub(now))), s.count(decided), s.count(all)-s.count(notApplicable)),
-		p.Ended != "")
+		took, left, s.count(decided), s.count(all)-s.count(notApplicable)), p.Ended != "")
 }

@@ -98,8 +98,8 @@ func (s *Session) offer(o *outcome, wait, room time.Duration) offer {
 	slices.Sort(o.needs)
 	for i, blocks := range o.needs {
 		cost := time.Duration(blocks) * o.block
-		fits := wait+cost+time.Duration(blocks-1)*results.VisitGap <= room
-		if worth := math.Ldexp(float64(i+1), -doubt) / cost.Seconds(); fits && !best.fits || fits == best.fits && worth > best.worth {
+		fits, worth := wait+cost+time.Duration(blocks-1)*results.VisitGap <= room, math.Ldexp(float64(i+1), -doubt)/cost.Seconds()
+		if fits && !best.fits || fits == best.fits && worth > best.worth {
 			best.fits, best.worth = fits, worth
 		}
 	}
@@ -114,8 +114,8 @@ func Decidable(x *experiment.Experiment) error {
 	if holds >= least {
 		return nil
 	}
-	return fmt.Errorf("budget_s = %v: it holds %s of about %.1f s, and %d are the least that tell; give %.0f s or more, or shorten [block]",
-		x.BudgetS, words.Count(holds, "block"), block.Seconds(), least, math.Ceil(float64(least)*block.Seconds()))
+	return fmt.Errorf("budget_s = %v: it holds %s of about %.1f s, and %d are the least that tell; give %.0f s or more, or "+
+		"shorten [block]", x.BudgetS, words.Count(holds, "block"), block.Seconds(), least, math.Ceil(float64(least)*block.Seconds()))
 }
 
 // timeFor is what experiments ask for together; but at least what one takes with the gaps between its blocks.

@@ -169,7 +169,9 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 	for _, one := range []struct {
 		head  string
 		items []string
-	}{{"new records begin, and earlier runs stay on the pages and count apart", s.begins}, {"runs made earlier count", earlier}} {
+	}{
+		{"new records begin, and earlier runs stay on the pages and count apart", s.begins}, {"runs made earlier count", earlier},
+	} {
 		if len(one.items) > 0 {
 			s.Say("%s: %s", one.head, strings.Join(one.items, ", "))
 		}
@@ -183,7 +185,8 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 	}
 	s.Say("on %s, for %s at the most", s.profile.Name, s.Budget.Round(time.Second))
 	if _, differ := host.Differ(string(s.j.Root)); len(differ) > 0 {
-		s.Say("the results will say that the lab differs from its commit in %s, as %s", words.Count(len(differ), "file"), differ[0])
+		s.Say("the results will say that the lab differs from its commit in %s, as %s", words.Count(len(differ), "file"),
+			differ[0])
 	}
 	measure.Settle()
 	s.began = s.Now()
