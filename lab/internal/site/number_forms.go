@@ -46,8 +46,6 @@ var forms = map[string]form{
 	"span":     {figured, "a factor: its largest level over its smallest", 1, 1, query.span},
 	"set":      {figured, "a setting, line_rate_bps or slot_s: its level, or levels", 1, 1, query.set},
 	"results":  {figured, "a name, metrics, and levels: a table, a row a condition", 2, 99, query.results},
-	"share":    {anExperiment, "a kind of profile, a package, and levels of one condition", 2, 2, query.share},
-	"work":     {anExperiment, "a name, and a kind of profile: a table by kinds of work", 2, 2, query.work},
 	"edge":     {anExperiment, "a claim: its margin or its bar", 1, 1, query.claim},
 	"verdict":  {anExperiment, "a claim: a badge", 1, 1, query.claim},
 	"claim":    {anExperiment, "a claim: a link", 1, 1, query.claim},
@@ -138,6 +136,25 @@ func (q query) value() (Number, error) {
 		return unmeasured, err
 	}
 	return Number{Text: printFigure(*f, unit).Text, Value: cmp.Or(f.Median, f.Below)}, nil
+}
+
+// results is a table of figures, a row a condition.
+func (q query) results() (Number, error) {
+	of := q.names[1:]
+	for _, name := range of {
+		if _, known := metric.Lookup(name); !known {
+			return Number{}, fmt.Errorf("there is no metric %q\n  %s", name, instead(name, metric.Names()))
+		}
+	}
+	rows, err := q.conditions(q.levels)
+	if len(rows) == 0 {
+		return Number{Text: q.x.Name}, err
+	}
+	wanted := setting.Levels{}
+	for name := range q.levels {
+		wanted[name] = rows[0].Levels[name]
+	}
+	return Number{Table: q.e.results(of, wanted, q.names[0]+"-")}, nil
 }
 
 // per divides what was counted by the second, or cores that were busy, by a rate.

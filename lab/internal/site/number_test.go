@@ -2,6 +2,7 @@ package site
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -88,7 +89,7 @@ const glossary = "+++\ntitle = \"Reference\"\n+++\n\n## Words {#words}\n\nblock,
 // buffered is a journal with a measured experiment, one that nobody has run, and pages.
 func buffered(t *testing.T, prose string) journal.Root {
 	t.Helper()
-	root := archivetest.ProfiledClone(t)
+	root := archivetest.Clone(t)
 	for _, name := range []string{"12-buffer", "12-unrun"} {
 		archivetest.Write(t, root.Experiment(name), buffers)
 	}
@@ -158,12 +159,39 @@ func TestReferences(t *testing.T) {
 		"Entry 12":             "Entry 12 A write buffer journal/12-buffer/",
 		"c8i-32xlarge cores":   "128",
 		"term block":           "All conditions [once](/method).",
-		"09-mutex share cpu github.com/brianvoe/gofakeit index=gofakeit": "none",
 	} {
 		n, err := s.resolve(reference)
 		got := strings.Join(strings.Fields(strings.Join([]string{string(n.Verdict), n.Text, n.Title, n.To}, " ")), " ")
 		if err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", reference, got, err, want)
+		}
+	}
+}
+
+func TestReferencesToSeveralThings(t *testing.T) {
+	s, err := Make(buffered(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := s.resolve("12-buffer results costs server_cpu_per_request_s route=/read")
+	if err != nil || len(table.Table.Rows) != 2 || !strings.HasPrefix(table.Table.Rows[1].ID, "costs-") {
+		t.Errorf("%+v, %v: want the two conditions of a route", table.Table, err)
+	}
+	for reference, want := range map[string][]Number{
+		"12-buffer outcomes saves same-on-gz": {
+			{Verdict: "confirmed", Title: "The larger buffer saves CPU time.", To: "claims/12-buffer/#saves"},
+			{Verdict: "confirmed", Title: "On a small answer it changes nothing.", To: "claims/12-buffer/#same-on-gz"}},
+		"12-buffer headline saves": {{Text: "−33"}, {Text: "0.667", Title: "0.667 to 0.667"}, {Text: "8,192"}, {Text: "4,096"}},
+		"12-buffer servers": {{Text: "Fiber",
+			Title: "Fiber v3, with prefork a process for each core; each route from memory."}},
+		"12-unrun results costs throughput_rps": nil,
+	} {
+		n, err := s.resolve(reference)
+		for i := range n.List {
+			n.List[i].Value = nil
+		}
+		if err != nil || !reflect.DeepEqual(n.List, want) {
+			t.Errorf("%s: %+v, %v; want %+v", reference, n.List, err, want)
 		}
 	}
 }
@@ -205,7 +233,6 @@ func TestAReferenceToNothing(t *testing.T) {
 		"11 printed lin":             `did you mean "line"?`,
 		"11 implied line":            `data/texts/11.toml has no "line"`,
 		"lab alfa":                   `did you mean "alpha"?`,
-		"09-mutex share gpu x":       `there is no profile of kind "gpu"`,
 
 		"12-buffer value throughput_rps route='/read": "a ' has no other",
 		"12-buffer value throughput_rps =3":           `"=3" is no level`,
