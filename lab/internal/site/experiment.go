@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
@@ -47,14 +46,11 @@ type claimPage struct {
 	Commit    string           `json:"commit,omitempty"` // that had the claim before its first run
 	Verdict   verdict.Verdict  `json:"verdict,omitempty"`
 	Reason    string           `json:"reason,omitempty"`
-	Blocks    int              `json:"blocks,omitempty"`
-	Refused   int              `json:"refused,omitempty"`
 	Effects   []verdict.Effect `json:"effects,omitempty"`  // its comparisons, as they were decided
 	Compared  *Table           `json:"compared,omitempty"` // the same to look at
 	Machines  *Table           `json:"machines,omitempty"` // what each machine says, if there are several
 
-	votes int                      // blocks for it
-	on    map[string]verdict.Claim // by machine
+	on map[string]verdict.Claim // by machine
 }
 
 // A Withdrawn is a claim that no longer stands.
@@ -123,8 +119,7 @@ func (s *Site) claim(x *experiment.Experiment, c experiment.Claim, e *evidence, 
 		Needs: needsOf(c.Needs), Why: c.Why, Commit: written(x, c, runs), on: map[string]verdict.Claim{}}
 	if e != nil {
 		of, _ := e.Claim(c.ID)
-		p.Verdict, p.Reason, p.Blocks, p.Refused, p.Effects = of.Verdict, of.Reason, of.Blocks, of.Refused, of.Effects
-		p.votes = of.For
+		p.Verdict, p.Reason, p.Effects = of.Verdict, of.Reason, of.Effects
 		if len(of.Effects) > 0 {
 			p.Compared = e.compare(c, of.Effects).draw("")
 		}
@@ -192,21 +187,3 @@ func (s *Site) listRuns(runs []*results.File) *Table {
 
 // machinePath is where a machine is described.
 func machinePath(id string) string { return "machines/#" + id }
-
-// claimNamed finds a claim by EXPERIMENT/ID, also one that was withdrawn, as a link with its words.
-func (s *Site) claimNamed(name string) (Link, error) {
-	x, id, _ := strings.Cut(name, "/")
-	if p := s.x[x]; p != nil {
-		for _, c := range p.Claims {
-			if c.ID == id {
-				return Link{c.Text, "claims/" + x + "/#" + id}, nil
-			}
-		}
-		for _, c := range p.Withdrawn {
-			if c.ID == id {
-				return Link{c.Text, "claims/" + x + "/#" + id}, nil
-			}
-		}
-	}
-	return Link{}, errNoClaim(name)
-}

@@ -256,6 +256,7 @@ func (s *Site) relative(f figure, e *evidence) (Chart, error) {
 					if len(levels) == 2 && claim.Metric == of.Metric && levels[1] == c.Levels[of.Over] && setting.LevelCell(levels[0]) == of.To {
 						said, _ := e.Claim(claim.ID)
 						one.verdict = said.Verdict
+						one.first = &Cell{Head: true, Text: one.label, To: "claims/" + e.x.Name + "/#" + claim.ID}
 					}
 				}
 				r.all = append(r.all, one)

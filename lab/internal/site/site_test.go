@@ -480,7 +480,7 @@ func TestAPageThatNamesWhatIsNotThereIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"experiments = [\"90-none\"]": "lab/experiments/90-none.toml is missing",
 		"number = \"97\"\n[[corrects]]\nentry = \"1\"\nbelieved = \"a\"\nfound = \"b\"":                   `not "1"`,
-		"number = \"97\"\n[[corrects]]\nentry = \"96\"\nclaim = \"x/y\"\nbelieved = \"a\"\nfound = \"b\"": `there is no claim "x/y"`,
+		"number = \"97\"\n[[corrects]]\nentry = \"96\"\nclaim = \"x/y\"\nbelieved = \"a\"\nfound = \"b\"": `there is no experiment, text or table "x"`,
 		figure(`kind = "linez"`): `kind "linez" is not known; did you mean "lines"?`,
 		figure(`kind = "lines"`): `lines need "exp"`,
 		figure("kind = \"lines\"\nexp = \"90-states\"\nmetric = \"throughput_rps\""):                       `lines need "over"`,

@@ -104,7 +104,10 @@ func (s *Site) contentPages(corrections []*Correction) (map[string]*contentPage,
 	claims, faults := map[string]verdict.Claim{}, []error(nil)
 	for name, x := range s.x {
 		for _, c := range x.Claims {
-			claims[name+"/"+c.ID] = verdict.Claim{Verdict: c.Verdict, Blocks: c.Blocks, For: c.votes}
+			claims[name+"/"+c.ID] = verdict.Claim{}
+			if e := s.shown[name]; e != nil {
+				claims[name+"/"+c.ID], _ = e.Claim(c.ID)
+			}
 		}
 	}
 	all := map[string]*contentPage{}
@@ -187,11 +190,11 @@ func (s *Site) corrections() (all []*Correction, err error) {
 				Date: by.date.AsTime(time.UTC).Format(time.DateOnly)}
 			out.ID = strings.TrimSuffix("correction-"+by.Number+"-of-"+c.Entry+"-"+strings.ReplaceAll(c.Claim, "/", "-"), "-")
 			if c.Claim != "" {
-				claim, err := s.claimNamed(c.Claim)
+				claim, err := s.resolve(strings.Replace(c.Claim, "/", " claim ", 1))
 				if err != nil {
 					return nil, fmt.Errorf("%s: [[corrects]]: %w", p.path, err)
 				}
-				out.Claim = &claim
+				out.Claim = &Link{claim.Text, claim.To}
 			}
 			all = append(all, out)
 		}
