@@ -97,24 +97,23 @@ func (s *Site) record() Record {
 	}
 	compared := rows{caption: "Each comparison that decides a claim, by its ratio", head: "Ratio", last: "Verdict",
 		scale: scale{0.2, 5, true}, rules: []float64{1}}
-	others := [2]*Table{}
-	for i := range others {
-		others[i] = &Table{Class: "cards", Caption: []string{"Claims without a ratio", "Checks"}[i], Heads: heads("Claim", "Verdict")}
-	}
+	r.Others = &Table{Class: "cards", Caption: "Claims without a ratio", Heads: heads("Claim", "Verdict")}
+	checks := &Table{Class: "cards", Caption: "Checks", Heads: heads("Claim", "Verdict")}
 	for _, x := range s.Experiments {
 		for _, c := range s.x[x.Name].Claims {
-			e, _ := strict.Find(c.Effects, func(e verdict.Effect) bool { return e.Decides })
+			e := deciding(verdict.Claim{Effects: c.Effects})
 			cell := Cell{Head: true, Text: c.Text, To: "claims/" + x.Name + "/#" + c.ID}
-			if one := ratio(e); e.Metric != "" && c.Owner != experiment.Check {
+			plain := Row{Cells: []Cell{cell, {Verdict: c.Verdict, Text: map[verdict.Verdict]string{"": "not run yet"}[c.Verdict],
+				Below: words.UpperFirst(c.Reason)}}}
+			switch one := ratio(e); {
+			case c.Owner == experiment.Check:
+				checks.Rows = append(checks.Rows, plain)
+			case one.at == nil && one.ends == nil:
+				r.Others.Rows = append(r.Others.Rows, plain)
+			default:
 				one.first, one.verdict = &cell, c.Verdict
 				compared.all = append(compared.all, one)
-				continue
 			}
-			to := others[0]
-			if c.Owner == experiment.Check {
-				to = others[1]
-			}
-			to.Rows = append(to.Rows, Row{Cells: []Cell{cell, {Verdict: c.Verdict, Text: noRun(c.Verdict), Below: words.UpperFirst(c.Reason)}}})
 		}
 	}
 	place := func(r row) float64 { // of the middle of what is known of a ratio
@@ -124,19 +123,10 @@ func (s *Site) record() Record {
 		return math.Sqrt(max(r.ends[0], 0.01) * min(r.ends[1], 100))
 	}
 	slices.SortStableFunc(compared.all, func(a, b row) int { return cmp.Compare(place(a), place(b)) })
-	r.Compared, r.Others = compared.draw("record"), others[0]
-	if len(others[1].Rows) > 0 {
-		r.Checks = others[1]
+	if r.Compared = compared.draw("record"); checks.Rows != nil {
+		r.Checks = checks
 	}
 	return r
-}
-
-// noRun stands where there is no verdict.
-func noRun(v verdict.Verdict) string {
-	if v == "" {
-		return "not run yet"
-	}
-	return ""
 }
 
 // ledger has one line for each claim and machine; a claim that no machine measured has a line without one.

@@ -74,7 +74,7 @@ func (e *evidence) row(c medians.Summary, name string) (row, bool) {
 		says = append(says, clientBound)
 	}
 	if c.Invalid > 0 {
-		says = append(says, fmt.Sprintf("%s of %s trials", refused(c), words.Thousands(c.Trials)))
+		says = append(says, fmt.Sprintf("%d of %s refused", c.Invalid, words.Count(c.Trials, "trial")))
 	}
 	out.word = strings.Join(says, ", ")
 	return out, ok
