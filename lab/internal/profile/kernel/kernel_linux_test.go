@@ -66,6 +66,8 @@ func TestASampleHasOneKindOfWorkByItsWholeStack(t *testing.T) {
 			g+"runtime.goexit.abi0"), "write"},
 		"a log of Go": {stack("k:ksys_write", "k:do_syscall_64", g+"syscall.write", g+"os.(*File).Write", g+"main.handle", g+"runtime.goexit.abi0"),
 			profile.WorkHandler},
+		"a raw write of Go": {stack("k:tcp_v4_rcv", "k:__x64_sys_write", "k:do_syscall_64", g+"internal/runtime/syscall.Syscall6",
+			g+"github.com/line-rate/line-rate/lab/servers/floor/loop.call", g+"main.main", g+"runtime.main"), "write"},
 		"an assist":                    {stack(g+"runtime.scanobject", g+"runtime.gcAssistAlloc", g+"main.handle"), profile.WorkCollector},
 		"scheduling":                   {stack("k:do_futex", g+"runtime.futex", g+"runtime.findRunnable", g+"runtime.mcall"), "scheduler"},
 		"a page fault of a handler's":  {stack("k:clear_page", "k:exc_page_fault", g+"runtime.mallocgc", g+"main.handle"), profile.WorkHandler},

@@ -146,12 +146,15 @@ func Analyse(stacks []Stack) profile.Profile {
 }
 
 // workOf is the kind of work of a stack.
-func workOf(s Stack) profile.Work {
+func workOf(s Stack) (own profile.Work) {
 	user := strict.Filter(s, func(f Frame) bool { return !f.Kernel })
 	if slices.ContainsFunc(user, func(f Frame) bool { return strings.HasPrefix(f.Symbol, "runtime.") }) { // each goroutine of Go has some
 		names := strict.Map(user, func(f Frame) string { return f.Symbol })
 		slices.Reverse(names)
-		return profile.WorkOf(names)
+		file := slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "os.(*File).") })
+		if own = profile.WorkOf(names); own != profile.WorkHandler || file { // else it may be a raw call of the handler's
+			return own
+		}
 	}
 	for _, f := range slices.Backward(s) {
 		if m := inCall.FindStringSubmatch(f.Symbol); f.Kernel && m != nil {
@@ -161,6 +164,9 @@ func workOf(s Stack) profile.Work {
 		}
 	}
 	// A page fault, an interrupt or another call is the work of whoever was at it.
+	if own != "" {
+		return own
+	}
 	who := slices.IndexFunc(user, func(f Frame) bool { return !anyones.MatchString(path.Base(f.Object)) })
 	switch {
 	case who < 0:
