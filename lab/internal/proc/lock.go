@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -62,11 +63,38 @@ func take(path string, how int, held string) (*os.File, error) {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
-		f.Close()
+		defer f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%s; wait for it or stop it", held)
+			return nil, Locked{held, holder(f)}
 		}
 		return nil, err
 	}
 	return f, nil
+}
+
+// Locked is the error where another process has the lock; Says is what that one does, and PID is 0 if it is not known.
+type Locked struct {
+	Says string
+	PID  int
+}
+
+func (h Locked) Error() string {
+	if h.PID > 0 {
+		return fmt.Sprintf("%s (process %d); wait for it or stop it", h.Says, h.PID)
+	}
+	return h.Says + "; wait for it or stop it"
+}
+
+// holder is the process that has the lock of a file; 0 if that is not known.
+func holder(f *os.File) int {
+	var at syscall.Stat_t
+	_ = syscall.Fstat(int(f.Fd()), &at)
+	text, _ := os.ReadFile("/proc/locks")
+	for line := range strings.Lines(string(text)) { // 1: FLOCK ADVISORY WRITE 1234 fe:00:5678 0 EOF
+		if w := strings.Fields(line); len(w) > 5 && strings.HasSuffix(w[5], fmt.Sprintf(":%d", at.Ino)) {
+			pid, _ := strconv.Atoi(w[4])
+			return pid
+		}
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,7 +39,8 @@ func TestAComparisonAndARunExcludeEachOther(t *testing.T) {
 	if _, err := Lock(t.TempDir()); err == nil || !strings.Contains(err.Error(), "linerate is measuring on this machine") {
 		t.Errorf("a run beside a comparison: %v", err)
 	}
-	if _, err := LockMachine(); err == nil || !strings.Contains(err.Error(), "another linerate") {
+	if _, err := LockMachine(); err == nil || !strings.Contains(err.Error(),
+		fmt.Sprintf("another linerate, or a run of the lab, is measuring on this machine (process %d)", os.Getpid())) {
 		t.Errorf("a comparison beside another: %v", err)
 	}
 	release()

@@ -179,6 +179,14 @@ func Status(pid int, field string) string {
 	return string(bytes.TrimSpace(value))
 }
 
+// IgnoresChildren tells whether one of some processes lets its children end without a trace: it ignores SIGCHLD, 17.
+func IgnoresChildren(pids []int) bool {
+	return slices.ContainsFunc(pids, func(pid int) bool {
+		ignored, err := strconv.ParseUint(Status(pid, "SigIgn"), 16, 64)
+		return err == nil && ignored&(1<<16) != 0
+	})
+}
+
 // Command is a process's command name; empty if it has ended.
 func Command(pid int) string {
 	s, _ := ReadStat(pid)
