@@ -1,6 +1,9 @@
 package load
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // A SlotReport is what was measured in one slot, in its counted time.
 type SlotReport struct {
@@ -122,6 +125,12 @@ func (t *TargetSummary) Figures() map[string]float64 {
 		}
 	}
 	return m
+}
+
+// Failed is how many requests of the whole time had a wrong answer or none, of how many, and what was wrong with the first.
+func (t *TargetSummary) Failed() (failed, of int64, first string) {
+	failed = t.Errors + t.Timeouts + t.Non2xx + t.Mismatches
+	return failed, max(t.Answered+t.Errors+t.Timeouts, failed), cmp.Or(t.Fault, t.Mismatch)
 }
 
 // A Report is of a whole plan.

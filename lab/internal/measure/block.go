@@ -32,6 +32,8 @@ type block struct {
 	turns   [][]turn // by subject
 	held    []proc.Held
 	summary *load.Summary
+	given   [][]probe.Given // what each subject answered last,
+	asked   time.Time       // and when
 }
 
 // A reading is what the engine reads between two slots.
@@ -103,44 +105,6 @@ func (b *block) each(ctx context.Context, do func(ctx context.Context, i int) er
 	}
 	all.Wait()
 	return context.Cause(within)
-}
-
-// How often a server is asked for each request before it is loaded, and how long one that listens may take to
-// answer as is expected.
-const (
-	askedTimes = 4
-	askWithin  = 20 * time.Second
-)
-
-// agree asks the servers and refuses those that differ, unless the plan allows it or all right answers are
-// known: then the client compares with these. What the first of them answers counts as right.
-func (b *block) agree(ctx context.Context) error {
-	known := true
-	for i, s := range b.Subjects {
-		known = known && b.Target(i, s.Addr()).Answers != ""
-	}
-	switch {
-	case known:
-		return nil
-	case b.Link.PID() > 0:
-		return errors.New("on a wire only servers whose answers the lab knows are measured; others over loopback")
-	}
-	given := make([][]probe.Given, len(b.Subjects))
-	if err := b.each(ctx, func(ctx context.Context, i int) (err error) {
-		t := b.Target(i, b.Subjects[i].Addr())
-		if given[i], err = probe.Ask(ctx, t, cmp.Or(b.Ready, askWithin), askedTimes); err != nil {
-			err = fmt.Errorf("%s does not answer %s: %w", b.Subjects[i].Name(), t.URL, err)
-		}
-		return err
-	}); err != nil || b.Unlike {
-		return err
-	}
-	for i, ours := range given {
-		if d := probe.Differ(given[0], ours); d != nil {
-			return fmt.Errorf("%s answers otherwise than %s: to request %d: %s", b.Subjects[i].Name(), b.Subjects[0].Name(), d.Of+1, d)
-		}
-	}
-	return nil
 }
 
 // measure carries out all slots.

@@ -3,10 +3,13 @@ package measure
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/proc"
@@ -22,6 +25,8 @@ const (
 	// HoldCall COMMAND… holds a server: see proc.Hold.
 	HoldCall = "hold-server"
 	pinCall  = "on-cpus" // LIST COMMAND…: puts the command on some cores
+	// HOST:PORT: serves there, the same to each request.
+	referenceCall = "serve-reference"
 )
 
 // OnCPUs is a command that puts another one on some cores, or wherever it is put if there are none.
@@ -31,6 +36,12 @@ func OnCPUs(self []string, cpus []int, argv ...string) []string {
 		return argv
 	}
 	return slices.Concat(self, []string{pinCall, cores.Format(cpus)}, argv)
+}
+
+// Reference is a server on some cores whose cost does not depend on its age.
+func Reference(self []string, on []int, addr string) *Command {
+	return &Command{Label: "reference", Argv: slices.Concat(self, []string{referenceCall, addr}), Dir: "/", On: on, At: addr,
+		Within: 10 * time.Second, Self: self, Link: Loopback{}}
 }
 
 // Answer carries out a call of the program to itself; false for any other. The words behind it may
@@ -52,6 +63,8 @@ func Answer(args []string) (status int, is bool) {
 			err = proc.Become(cpus, args[2:])
 		}
 		status = proc.NotFound
+	case len(args) == 2 && args[0] == referenceCall:
+		err = http.ListenAndServe(args[1], http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "an answer") }))
 	default:
 		return 0, false
 	}

@@ -16,6 +16,7 @@ import (
 func (b *block) figures(i int, w machine.Window) {
 	t, s := &b.trials[i], b.summary.Targets[i]
 	t.Reopened, t.Crossed = s.Reopened, s.Crossed
+	t.Failed, t.Asked, t.First = s.Failed()
 	m := t.Metrics
 	maps.Copy(m, w.Machine)
 	maps.Copy(m, s.Figures())

@@ -150,6 +150,9 @@ type Trial struct {
 	Reopened  int64             // connections that were opened anew, since the server announced their end
 	Crossed   int64             // requests that met the end of their connection on their way, and were asked again
 	Extra     []load.SlotReport // of the plan's extras
+	// Failed is how many of the requests Asked, warm-ups included, had a wrong answer or none; First says what the first had.
+	Failed, Asked int64
+	First         string
 	// Of a trial in one piece: latencies known only as "less than", and the steps in which they were
 	// recorded.
 	Below, Resolution map[string]float64
@@ -164,7 +167,7 @@ type Fault struct{ Name, Detail string }
 // of its trials, which are in the subjects' order.
 func (p *Plan) Block(ctx context.Context, order []int) (trials []Trial, err error) {
 	err = p.with(ctx, func(b *block) error {
-		if err := b.agree(ctx); err != nil {
+		if err := b.alike(ctx); err != nil {
 			return err
 		}
 		trials = b.trials

@@ -2,7 +2,6 @@ package measure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -48,8 +47,13 @@ const stopWithin = 3 * time.Second
 func (c *Command) Name() string { return c.Label }
 func (c *Command) Addr() string { return c.At }
 
-// Printed is how many lines the server has printed.
-func (c *Command) Printed() int { return int(c.lines.Load()) }
+// Printed is how many lines the server has printed; 0 of no command.
+func (c *Command) Printed() int {
+	if c == nil {
+		return 0
+	}
+	return int(c.lines.Load())
+}
 
 // Up starts the server and waits until it listens.
 func (c *Command) Up(ctx context.Context) error {
@@ -143,8 +147,11 @@ func (c *Command) await(ctx context.Context) error {
 		case strayed.IsZero():
 			strayed = time.Now()
 		case time.Since(strayed) > strayWithin:
-			return fmt.Errorf("it listens on %s and was asked on %s; put {port} or {addr} where its own option takes it",
-				strings.Join(strict.Map(at, proc.Listener.String), " and "), c.At)
+			way := "put {port} or {addr} where its own option takes it"
+			if slices.ContainsFunc(at, func(l proc.Listener) bool { return l.Port == port(c.At) }) {
+				way = "have it listen on 127.0.0.1, as where {addr} or {host} stand for its own option's value"
+			}
+			return fmt.Errorf("it listens on %s and was asked on %s; %s", strings.Join(strict.Map(at, proc.Listener.String), " and "), c.At, way)
 		}
 		if time.Now().After(limit) {
 			return fmt.Errorf("it did not listen on %s within %v%s", c.At, c.Within, c.words())
@@ -235,53 +242,6 @@ func (c *Command) Down() {
 	}
 	_ = c.proc.Stop(first, stopWithin)
 	c.proc, c.tree = nil, nil
-}
-
-// A Running is a server that runs already.
-type Running struct {
-	Label     string
-	At        string
-	Processes func() ([]int, error) // an error says that it has ended; nil: nothing but the address is known
-	File      string                // of a cgroup, that tells its CPU time; empty: that of the processes is read
-}
-
-func (r *Running) Name() string             { return r.Label }
-func (r *Running) Addr() string             { return r.At }
-func (r *Running) Up(context.Context) error { return r.Gone() }
-func (r *Running) Down()                    {}
-
-// Gone says that the server has ended.
-func (r *Running) Gone() error {
-	if r.Processes == nil {
-		return nil
-	}
-	pids, err := r.Processes()
-	if err == nil && len(pids) == 0 {
-		err = errors.New("none of its processes runs")
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.Label, err)
-	}
-	return nil
-}
-
-// CPU reads the clocks of its processes, or of its cgroup.
-func (r *Running) CPU() Clocks {
-	if r.Processes == nil {
-		return Clocks{}
-	}
-	pids, _ := r.Processes()
-	if r.File != "" {
-		used, _ := proc.GroupTime(r.File) // Gone tells if it is gone
-		return Clocks{true, proc.Times{PIDs: pids, Ended: used}}
-	}
-	out := Clocks{Known: true}
-	for _, pid := range pids {
-		if v, ok := proc.Time(pid); ok {
-			out.PIDs, out.CPU = append(out.PIDs, pid), append(out.CPU, v)
-		}
-	}
-	return out
 }
 
 // port is the port of an address; 0 of a socket's path.

@@ -24,6 +24,9 @@ const (
 // A refusal is of an answer that came.
 type refusal struct{ error }
 
+// Wrong is an error of an answer that came.
+func Wrong(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
+
 // Answered tells whether an error of Ask is of an answer that came.
 func Answered(err error) bool { return errors.As(err, new(refusal)) }
 
@@ -117,14 +120,14 @@ func get(ctx context.Context, transport *http.Transport, t load.Target, of int, 
 	case (a.ProtoMajor == 2) != (t.Protocol == load.HTTP2):
 		return g, fmt.Errorf("it answers in %s", a.Proto)
 	case !r.Expects(a.StatusCode) && len(r.Status) == 0:
-		return g, refusal{fmt.Errorf("it answers %s with status %d, and only 2xx can be measured; give another path with --url, "+
-			"or what is right with --status", what, a.StatusCode)}
+		return g, Wrong("it answers %s with status %d, and only 2xx can be measured; give another path with --url, "+
+			"or what is right with --status", what, a.StatusCode)
 	case !r.Expects(a.StatusCode):
-		return g, refusal{fmt.Errorf("it answers %s with status %d, and expected was %s", what, a.StatusCode,
-			strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Status), " ", " or "), "[]"))}
+		return g, Wrong("it answers %s with status %d, and expected was %s", what, a.StatusCode,
+			strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Status), " ", " or "), "[]"))
 	}
 	if g, err = take(a, of, r); err != nil {
-		return g, refusal{fmt.Errorf("its answer to %s is not as expected: %w", what, err)}
+		return g, Wrong("its answer to %s is not as expected: %w", what, err)
 	}
 	return g, nil
 }
