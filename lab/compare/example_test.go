@@ -18,7 +18,7 @@ func ExampleRatios_Interval() {
 	fmt.Println(c.Sentence(0.03))
 	// Output:
 	// dearer
-	// new costs 10.0 % more CPU a request than old (10.0 to 10.0 %)
+	// new costs 10.0 % more CPU a request than old (+10.0 to +10.0 %)
 }
 
 // After three blocks nothing is decided, however far the ratio is from one.

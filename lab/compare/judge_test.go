@@ -139,12 +139,12 @@ func TestEndsAreRoundedOutwardsAndNeverToNothing(t *testing.T) {
 		ratio, low, high float64
 		want             string
 	}{
-		{1.042, 1.03149, 1.05301, "4.2 % more (3.1 to 5.4 %)"},
-		{0.72, 0.7091, 0.7309, "28.0 % less (26.9 to 29.1 %)"},
-		{1.01, 1.0003, 1.02, "1.00 % more (0.03 to 2.00 %)"},
-		{1, 0.99, 1.01, "0.0 % more (−1.0 to 1.0 %)"},
-		{1.02, 1, 1.041, "2.0 % more (up to 4.1 %)"},
-		{0.98, 0.961, 1, "2.0 % less (up to 3.9 %)"},
+		{1.042, 1.03149, 1.05301, "4.2 % more (+3.1 to +5.4 %)"},
+		{0.72, 0.7091, 0.7309, "28.0 % less (−29.1 to −26.9 %)"},
+		{1.01, 1.0003, 1.02, "1.00 % more (+0.03 to +2.00 %)"},
+		{1, 0.99, 1.01, "0.0 % more (−1.0 to +1.0 %)"},
+		{1.02, 1, 1.041, "2.0 % more (up to +4.1 %)"},
+		{0.98, 0.961, 1, "2.0 % less (down to −3.9 %)"},
 	} {
 		by, from := change(c.ratio, c.low, c.high)
 		if got := by + " (" + from + ")"; got != c.want {

@@ -15,18 +15,19 @@ const (
 	Same      Verdict = "same"      // the whole interval lies within the margin
 	Undecided Verdict = "undecided" // the interval holds both 1 and a ratio beyond the margin, or the A/A control differed
 	Invalid   Verdict = "invalid"   // faults refused so many trials that the rest tell nothing
+	Failing   Verdict = "failing"   // more answers failed than a verdict bears, or other shares of those of the two: nothing is said of cost
 	Uncosted  Verdict = "uncosted"  // only addresses are known, so no CPU time was read, and nothing is said of cost
 )
 
 // Verdicts lists the verdicts.
-var Verdicts = []Verdict{Same, Cheaper, Dearer, Undecided, Invalid, Uncosted}
+var Verdicts = []Verdict{Same, Cheaper, Dearer, Undecided, Invalid, Failing, Uncosted}
 
 // An Outcome is what came of one call: what was asked, what was measured, and
 // what that says. It is the object that --json prints.
 type Outcome struct {
 	SchemaVersion int      `json:"schema_version"`
 	Typed         string   `json:"typed"` // the command line, without --json
-	Says          []string `json:"says"`  // the lines that the call prints without --json
+	Says          []string `json:"says"`  // the lines that the call prints with -v
 	Exit          int      `json:"exit"`  // the exit status
 
 	Path        string  `json:"path"`
@@ -94,6 +95,8 @@ type Comparison struct {
 	Base    string  `json:"base"`
 	Verdict Verdict `json:"verdict"`
 	Says    string  `json:"says"`
+	// Failed says what shares of the answers of the two were wrong or did not come; empty if none.
+	Failed string `json:"failed,omitempty"`
 	// NeverSteady says that one of both was not, and that the verdict is undecided for it.
 	NeverSteady bool `json:"never_steady,omitempty"`
 	// Above says whether CPU a request is above --fail-above: yes, no, or open
@@ -186,7 +189,7 @@ func (o *Outcome) Status() int {
 	switch {
 	case has(func(c Comparison) bool { return c.Above == AboveYes }):
 		return ExitAbove
-	case has(func(c Comparison) bool { return c.Verdict == Invalid }):
+	case has(func(c Comparison) bool { return c.Verdict == Invalid || c.Verdict == Failing }):
 		return ExitInvalid
 	case !o.Settled() || has(func(c Comparison) bool { return c.NeverSteady }):
 		return ExitUndecided

@@ -7,11 +7,18 @@ import (
 	"strings"
 )
 
+// several is from which ratio on a server is said to cost so many times as much.
+const several = 3
+
 // Sentence is a decided comparison in words.
 func (c Comparison) Sentence(margin float64) string {
 	r := c.CPUPerRequest
 	by, from := change(r.Ratio, r.Low, r.High)
 	says := fmt.Sprintf("%s costs %s CPU a request than %s (%s)", c.Name, by, c.Base, from)
+	if r.Ratio >= several {
+		says = fmt.Sprintf("%s costs %s times the CPU a request of %s (%s to %s times)", c.Name, fixed(r.Ratio, 1), c.Base,
+			fixed(outwards(r.Low, 1, math.Floor), 1), fixed(outwards(r.High, 1, math.Ceil), 1))
+	}
 	if c.Verdict != Same {
 		return says
 	}
@@ -22,23 +29,34 @@ func (c Comparison) Sentence(margin float64) string {
 	return fmt.Sprintf("the same within %s %%%s: %s", strconv.FormatFloat(100*margin, 'g', 10, 64), though, says)
 }
 
-// change is a ratio as "4.2 % more" and "3.1 to 5.3 %", or "up to 5.3 %" where the interval begins at
-// equality. Ends are rounded outwards, so that no more is said than the interval holds.
+// change is a ratio as "4.2 % more", and its interval in one direction whatever the word: "+3.1 to +5.3 %", or "up to
+// +5.3 %" where it begins at equality. Ends are rounded outwards, so that no more is said than the interval holds.
 func change(ratio, low, high float64) (by, from string) {
 	word, least, most := "more", 100*(low-1), 100*(high-1)
 	if ratio < 1 {
-		word, least, most = "less", 100*(1-high), 100*(1-low)
+		word = "less"
 	}
 	places := 1
 	for ; places < 3 && (nought(least, places) || nought(most, places)); places++ {
 		// An end that is not 0 must not be printed as if it were.
 	}
 	by = fmt.Sprintf("%s %% %s", fixed(100*math.Abs(ratio-1), places), word)
-	if least == 0 {
-		return by, fmt.Sprintf("up to %s %%", fixed(outwards(most, places, math.Ceil), places))
+	from, to := signed(outwards(least, places, math.Floor), places), signed(outwards(most, places, math.Ceil), places)
+	switch {
+	case low == 1:
+		return by, "up to " + to + " %"
+	case high == 1:
+		return by, "down to " + from + " %"
 	}
-	return by, fmt.Sprintf("%s to %s %%", fixed(outwards(least, places, math.Floor), places),
-		fixed(outwards(most, places, math.Ceil), places))
+	return by, from + " to " + to + " %"
+}
+
+// signed prints a number with its sign, and 0 without one.
+func signed(v float64, places int) string {
+	if v > 0 {
+		return "+" + fixed(v, places)
+	}
+	return fixed(v, places)
 }
 
 func nought(v float64, places int) bool {
@@ -66,6 +84,21 @@ func end(v float64, round func(float64) float64) string {
 		return fixed(-p, 1) + " % less"
 	}
 	return fixed(p, 1) + " % more"
+}
+
+// SoFar is what is known of a server's cost while it is measured, or of its throughput where no cost can be read.
+func (c Comparison) SoFar() string {
+	r, of := c.CPUPerRequest, "CPU a request"
+	if r == nil {
+		r, of = c.Throughput, "throughput"
+	}
+	switch {
+	case r == nil:
+		return c.Name + " not known"
+	case !r.Known():
+		return fmt.Sprintf("%s about %s %% %s", c.Name, signed(math.Round(100*(r.Ratio-1)), 0), of)
+	}
+	return fmt.Sprintf("%s %s to %s %% %s", c.Name, signed(math.Floor(100*(r.Low-1)), 0), signed(math.Ceil(100*(r.High-1)), 0), of)
 }
 
 // NotDecided says in words between what the ratio of a comparison lies, or how far its blocks

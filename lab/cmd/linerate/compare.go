@@ -16,8 +16,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/measure"
-	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tell"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
@@ -42,12 +40,12 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 	made, err := measured(ctx, b)
 	line.End()
 	if ctx.Err() != nil {
-		err = errors.New("interrupted; nothing was left behind")
+		err = errors.New("interrupted, and nothing was left behind")
 	}
 	if made == nil {
 		return cli.Failed, err
 	}
-	made.Typed, made.Says, made.Exit = typed(os.Args), tell.Lines(made), made.Status()
+	made.Typed, made.Says, made.Exit = typed(os.Args), tell.Lines(made, true), made.Status()
 	return made.Exit, cmp.Or(err, c.print(out, made))
 }
 
@@ -75,12 +73,6 @@ func measured(ctx context.Context, b *bench.Bench) (*compare.Outcome, error) {
 		return nil, err
 	}
 	b.ServerCPUs, b.ClientCPUs = split.On()
-	release, err := proc.LockMachine()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	measure.Settle()
 	out, err := b.Compare(ctx)
 	built, modified := cli.Commit()
 	if out != nil {

@@ -19,8 +19,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/cli"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -31,20 +31,20 @@ import (
 type loadCall struct {
 	target     load.Target // that is loaded
 	URL        string      `arg:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path or 127.0.0.1:8080."`
-	Data       *string     `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl its type is application/x-www-form-urlencoded, unless -H says otherwise."`
-	UnixSocket string      `name:"unix-socket" placeholder:"PATH" help:"Connect to this socket; host and port of the URL are then only the Host header."`
+	Data       *string     `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request."`
+	UnixSocket string      `more:"" name:"unix-socket" placeholder:"PATH" help:"Connect to this socket; host and port of the URL are then only the Host header."`
 	scenario.Asking
 	Connections int           `short:"c" default:"10" placeholder:"N" help:"Open connections (default 10)."`
-	Pipelining  int           `short:"p" default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
+	Pipelining  int           `more:"" short:"p" default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
 	Duration    time.Duration `short:"d" default:"10s" placeholder:"DURATION" help:"How long it counts (default 10s)."`
 	Requests    int           `short:"n" placeholder:"N" help:"Requests in all, in place of a duration; an hour at most."`
-	Warmup      time.Duration `placeholder:"DURATION" help:"Load before that, which does not count (default: none)."`
-	Rate        float64       `short:"R" placeholder:"N" help:"Requests a second, due at times that are fixed before: latency counts from then (default: as fast as it goes)."`
-	Threads     int           `short:"t" placeholder:"N" help:"Threads of the client (default: one for each core that it may use)."`
-	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"After which a request is given up (default 10s)."`
-	Fail        []string      `sep:"none" placeholder:"'p99<5ms'" help:"Exit with 1 if this does not hold: p50, p90, p99, p99.9, max or mean below a time, or rps above a number. May be given several times."`
-	JSON        bool          `name:"json" help:"Print JSON, for programs: the counted slot and the summary."`
-	HDR         string        `name:"hdr" placeholder:"FILE" help:"Also write all latencies to FILE, as a log of HdrHistogram, in nanoseconds."`
+	Warmup      time.Duration `more:"" placeholder:"DURATION" help:"Load before that, which does not count (default: none)."`
+	Rate        float64       `short:"R" placeholder:"N" help:"Requests a second (default: as fast as it goes)."`
+	Threads     int           `more:"" short:"t" placeholder:"N" help:"Threads of the client (default: one for each core that it may use)."`
+	Timeout     time.Duration `more:"" default:"10s" placeholder:"DURATION" help:"After which a request is given up (default 10s)."`
+	Fail        []string      `sep:"none" placeholder:"'p99<5ms'" help:"Exit with 1 if this does not hold; or rps>1000."`
+	JSON        bool          `name:"json" help:"Print JSON, for programs."`
+	HDR         string        `more:"" name:"hdr" placeholder:"FILE" help:"Also write all latencies to FILE, as a log of HdrHistogram, in nanoseconds."`
 }
 
 func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
@@ -60,9 +60,12 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
 	} else if err != nil && !errors.Is(err, load.ErrNotReached) || err == nil && r.Summary.Targets[0].Requests == 0 {
-		if other := bench.Instead(ctx, c.target, err); other != "" {
+		if other := probe.Instead(ctx, c.target, err); other != "" {
 			err = fmt.Errorf("%s: %s", c.URL, other)
 		}
+	}
+	if err != nil {
+		err = errors.New(strings.TrimPrefix(err.Error(), fmt.Sprintf("target %q, ", c.URL)))
 	}
 	if err == nil && c.HDR != "" {
 		err = writeHDR(c.HDR, &r.Summary)
@@ -200,7 +203,7 @@ func (c *loadCall) table(t *load.TargetSummary, slot load.SlotReport, missed, fa
 	}
 	var parts []string
 	for _, name := range latencies {
-		if v, ok := t.Figures()[figure(name)]; ok && name != "mean" {
+		if v, ok := t.Figures()[figure(name)]; ok {
 			parts = append(parts, name+" "+words.Time(v))
 		}
 	}

@@ -11,10 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"runtime"
 
-	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/cli"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 )
 
 // A subcommand is one call of linerate, read by kong from its fields' tags. It returns an
@@ -25,7 +26,7 @@ type subcommand interface {
 
 type subcommands struct {
 	Compare compareCall `cmd:"" help:"Tell whether one server costs more than another: your own two builds, or any."`
-	Load    loadCall    `cmd:"" help:"Load one server, and print what came: requests a second, latencies, faults."`
+	Load    loadCall    `cmd:"" help:"Load one server, and print what came."`
 	Judge   judgeCall   `cmd:"" help:"Say what cannot be in a published table of load tests, row by row."`
 	Doctor  doctorCall  `cmd:"" help:"Say what a comparison can do on this machine, and the way out of what it cannot."`
 	Version versionCall `cmd:"" help:"Say which version this is, and what it was built from."`
@@ -34,7 +35,10 @@ type subcommands struct {
 //go:embed help
 var helps embed.FS
 
-func main() { cli.Main(command, bench.Answer) }
+func main() {
+	log.SetOutput(io.Discard) // net/http writes there about servers that are refused in a line
+	cli.Main(command, measure.Answer)
+}
 
 func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	return program().Run(args, out, errs, func(called any) (int, error) {
@@ -50,7 +54,8 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 }
 
 func program() cli.Program {
-	return cli.Program{Name: "linerate", Commands: &subcommands{}, Help: helps}
+	return cli.Program{Name: "linerate", Commands: &subcommands{}, Help: helps,
+		Report: "a message that does not help is a fault: https://github.com/line-rate/line-rate/issues"}
 }
 
 type versionCall struct{}

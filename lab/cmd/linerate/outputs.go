@@ -17,8 +17,9 @@ import (
 
 // outputs are the forms in which one comparison is told.
 type outputs struct {
+	Verbose      bool   `short:"v" help:"Print all figures and notes."`
 	JSON         bool   `name:"json" help:"Print JSON, for programs."`
-	Markdown     bool   `help:"Print Markdown, for a comment on a pull request."`
+	Markdown     bool   `help:"Print Markdown, for a pull request."`
 	JSONFile     string `more:"" name:"json-file" placeholder:"FILE" help:"Also write the JSON to a file."`
 	MarkdownFile string `more:"" placeholder:"FILE" help:"Also write the Markdown to a file."`
 }
@@ -55,7 +56,7 @@ func (o outputs) print(out io.Writer, made *compare.Outcome) error {
 	case o.Markdown:
 		text = comment
 	default:
-		for _, line := range made.Says {
+		for _, line := range tell.Lines(made, o.Verbose) {
 			text = append(text, terminal.Fit(line, terminal.Columns(out))+"\n"...)
 		}
 	}

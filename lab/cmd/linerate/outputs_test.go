@@ -41,10 +41,10 @@ func TestAllOutputsAreOfOneOutcome(t *testing.T) {
 		t.Fatal(err)
 	}
 	verdict := made.Comparisons[0].Says
-	if !strings.HasPrefix(out.String(), verdict+"\n") {
+	if !strings.HasPrefix(out.String(), verdict+"; ") {
 		t.Errorf("printed: %s", &out)
 	}
-	for name, want := range map[string]string{"a.json": `"` + verdict, "a.md": "**" + verdict + "**"} {
+	for name, want := range map[string]string{"a.json": `"` + verdict, "a.md": "**" + verdict} {
 		if text, err := os.ReadFile(at(name)); err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s: %v, no %q in\n%s", name, err, want, text)
 		}
@@ -70,7 +70,7 @@ func TestTheExamplesAreOfThisProgram(t *testing.T) {
 		if err := json.Unmarshal(text, &o); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := strings.Join(tell.Lines(&o), "\n"), strings.Join(o.Says, "\n"); got != want {
+		if got, want := strings.Join(tell.Lines(&o, true), "\n"), strings.Join(o.Says, "\n"); got != want {
 			t.Errorf("%s: it would print\n%s\nand says\n%s", path, got, want)
 		}
 		words, err := strict.Words(o.Typed)

@@ -59,14 +59,16 @@ func listening(ts *testscript.TestScript, not bool, args []string) {
 func serve() {
 	port := flag.String("port", "", "where it listens")
 	host := flag.String("host", "127.0.0.1", "likewise")
-	body := flag.String("body", "hello", "of its answers; HOST is what it was called, COUNT the number of each")
+	body := flag.String("body", "hello", "of its answers; HOST is what it was called, COUNT the number of each, TIME the time")
 	status := flag.Int("status", 200, "of its answers")
 	after := flag.Int64("after", 0, "from this answer on the status is that; each before it is 200")
+	every := flag.Int64("every", 1, "of those each so many-th has it")
 	starts := flag.Duration("starts", 0, "it answers 503 for so long")
 	burn := flag.Duration("burn", 0, "CPU time of each answer")
 	logs := flag.Bool("logs", false, "print a line for each request")
 	dies := flag.Int64("dies", 0, "with this answer")
 	how := flag.String("how", "", "exits, forks, wraps or ignores")
+	late := flag.Duration("late", 0, "after which it listens")
 	file := flag.String("pid", "", "file that gets its process id")
 	flag.Parse()
 	again := func(args ...string) *exec.Cmd {
@@ -90,6 +92,7 @@ func serve() {
 	if *file != "" {
 		_ = os.WriteFile(*file, fmt.Append(nil, os.Getpid()), 0o600)
 	}
+	time.Sleep(*late)
 	began, n := time.Now(), atomic.Int64{}
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		at := n.Add(1)
@@ -108,10 +111,10 @@ func serve() {
 		switch {
 		case time.Since(began) < *starts:
 			w.WriteHeader(http.StatusServiceUnavailable)
-		case at > *after:
+		case at > *after && at%*every == 0:
 			w.WriteHeader(*status)
 		}
-		with := strings.NewReplacer("HOST", r.Host, "COUNT", fmt.Sprintf("%09d", at))
+		with := strings.NewReplacer("HOST", r.Host, "COUNT", fmt.Sprintf("%09d", at), "TIME", time.Now().Format(time.RFC3339Nano))
 		_, _ = io.WriteString(w, with.Replace(*body))
 		if *dies > 0 && at > *dies {
 			os.Exit(9)

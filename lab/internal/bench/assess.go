@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
@@ -186,6 +187,59 @@ func (r *Run) strange(i int, ratio *compare.Ratio) string {
 		"behind, or that follows this one, so the comparison is not fair", r.Servers[i].Name, k, n, math.Abs(by))
 }
 
+// mostFailed is the share of a server's answers that may be wrong, or not come, where anything is said of its cost.
+const mostFailed = 0.01
+
+// A tally is how many requests had a wrong answer or none, of how many; what was wrong with the first; and how many were
+// asked again, since the server closed their connection as they came.
+type tally struct {
+	failed, asked, again int64
+	first                string
+}
+
+func (t *tally) add(failed, asked int64, first string) {
+	t.failed, t.asked, t.first = t.failed+failed, t.asked+asked, cmp.Or(t.first, first)
+}
+
+// of is a number of answers as a share.
+func (t tally) of(n int64) float64 { return float64(n) / max(1, float64(t.asked)) }
+
+// tally is that of a server so far, the look included.
+func (r *Run) tally(i int) tally {
+	t := r.Servers[i].seen
+	for _, b := range r.Blocks {
+		one := b.Trials[i]
+		t.add(one.Failed, one.Asked, one.First)
+		t.again += one.Crossed
+	}
+	return t
+}
+
+// failing says what shares of the answers of a server and the first failed, and whether nothing is said of cost for that:
+// one is above the most, or they lie further apart than chance has it, by three standard errors.
+func (r *Run) failing(i int) (says string, much bool) {
+	x, y := r.tally(i), r.tally(0)
+	for n, t := range []tally{x, y} {
+		what := "failed, the first: " + t.first
+		if status, is := strings.CutPrefix(t.first, "status "); is {
+			what = "were " + status
+		}
+		for _, one := range []struct {
+			n    int64
+			what string
+		}{{t.failed, what}, {t.again, "came only when they were asked for again, since it closed their connections"}} {
+			if one.n > 0 {
+				says += fmt.Sprintf("; %s of the answers of %s (%s of %s) %s", words.Share(t.of(one.n)), r.Servers[i*(1-n)].Name,
+					words.Thousands(int(one.n)), words.Thousands(int(t.asked)), one.what)
+			}
+		}
+	}
+	both := float64(x.failed+y.failed) / max(1, float64(x.asked+y.asked))
+	apart := 3 * math.Sqrt(both*(1-both)*(1/max(1, float64(x.asked))+1/max(1, float64(y.asked))))
+	much = max(x.of(x.failed), y.of(y.failed)) > mostFailed || math.Abs(x.of(x.failed)-y.of(y.failed)) > apart
+	return strings.TrimPrefix(says, "; "), much
+}
+
 // comparison judges a server against the first.
 func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	c := compare.Comparison{Name: r.Servers[i].Name, Base: r.Servers[0].Name, Verdict: compare.Undecided,
@@ -197,9 +251,14 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	never, margin := cmp.Or(r.never(0), r.never(i)), float64(r.Margin)
 	failed := cmp.Or(r.failures(i), r.failures(0))
 	x := c.CPUPerRequest
+	wrong, much := r.failing(i)
+	c.Failed = wrong
 	switch {
 	case (begun >= stats.MinSamples || r.fails()) && 2*both < begun:
 		c.Verdict, c.Says = compare.Invalid, "no verdict: "+failed
+		return c
+	case begun >= r.least() && much:
+		c.Verdict, c.Says, c.CPUPerRequest = compare.Failing, "no verdict on cost, since answers failed", nil
 		return c
 	case !r.Costed():
 		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
@@ -280,14 +339,13 @@ func (r *Run) remarks() (all []string) {
 		if why := r.failures(i); why != "" {
 			remark("nothing of these counts: %s", why)
 		}
-		reopened, crossed := int64(0), int64(0)
+		reopened := int64(0)
 		for _, b := range r.Blocks {
-			reopened, crossed = reopened+b.Trials[i].Reopened, crossed+b.Trials[i].Crossed
+			reopened += b.Trials[i].Reopened
 		}
 		if reopened > 0 {
-			remark("%s opened anew, since %s announced the end or closed while nothing was under way; %s asked again",
-				words.Count(int(reopened), "connection was", "connections were"), s.Name,
-				words.Count(int(crossed), "request was", "requests were"))
+			remark("%s opened anew, since %s announced the end or closed while nothing was under way",
+				words.Count(int(reopened), "connection was", "connections were"), s.Name)
 		}
 		if why := r.changes(i); r.Warmup != nil && why != "" {
 			remark("%s was still warming up: %s; give it a longer --warmup", s.Name, why)

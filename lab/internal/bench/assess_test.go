@@ -37,6 +37,18 @@ func each(n int, of ...float64) (out []float64) {
 	return out
 }
 
+// failing has so many of 30,000 answers of each server wrong.
+func failing(old, new int64) func(*Run) {
+	return func(r *Run) {
+		for i, n := range []int64{old, new} {
+			t := &r.Blocks[0].Trials[i]
+			if t.Failed, t.Asked = n, 30_000; n > 0 {
+				t.First = "status 500"
+			}
+		}
+	}
+}
+
 func TestWhatBlocksSay(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -47,8 +59,9 @@ func TestWhatBlocksSay(t *testing.T) {
 		exit    int
 		says    string
 	}{
-		{"dearer", each(7, 1.042, 1.031, 1.053), nil, compare.Dearer, "", 0, "new costs 4.2 % more CPU a request than old (3.1 to 5.3 %)"},
-		{"cheaper", each(7, 0.72, 0.71, 0.73), nil, compare.Cheaper, "", 0, "new costs 28.0 % less CPU a request than old (27.0 to 29.0 %)"},
+		{"dearer", each(7, 1.042, 1.031, 1.053), nil, compare.Dearer, "", 0, "new costs 4.2 % more CPU a request than old (+3.1 to +5.3 %)"},
+		{"cheaper", each(7, 0.72, 0.71, 0.73), nil, compare.Cheaper, "", 0, "new costs 28.0 % less CPU a request than old (−29.0 to −27.0 %)"},
+		{"several times as dear", each(7, 16.2, 16, 17), nil, compare.Dearer, "", 0, "new costs 16.2 times the CPU a request of old (16.0 to 17.0 times)"},
 		{"same", each(7, 1.001, 0.99, 1.012), nil, compare.Same, "", 0, "the same within 3 %: new costs 0.1 % more"},
 		{"same and not equal", each(7, 1.015, 1.01, 1.02), nil, compare.Same, "", 0, "though not equal: new costs 1.5 % more"},
 		{"six blocks are too few, however clear", each(6, 2), nil, compare.Undecided, "", 1, "both new and old have valid trials in 6 of the 7 blocks"},
@@ -60,6 +73,11 @@ func TestWhatBlocksSay(t *testing.T) {
 				r.Blocks[n].Trials[1].Faults = []measure.Fault{{Name: "errors", Detail: "3 of 9 requests failed"}}
 			}
 		}, compare.Invalid, "", 2, "no verdict: new failed in 5 of 8 blocks, first with: 3 of 9 requests failed"},
+		{"as many wrong answers of both", each(7, 1.5), failing(30, 33), compare.Dearer, "", 0,
+			"0.11 % of the answers of new (33 of 30,000) were 500; 0.10 % of the answers of old (30 of 30,000) were 500"},
+		{"wrong answers of one", each(7, 1.5), failing(0, 30), compare.Failing, "", 2,
+			"0.10 % of the answers of new (30 of 30,000) were 500"},
+		{"many wrong answers", each(7, 1.5), failing(400, 400), compare.Failing, "", 2, "1.3 % of the answers of new"},
 		{"never steady", each(9, 1.5), func(r *Run) {
 			r.Warmup = nil
 			for n := range r.Blocks {
@@ -93,7 +111,7 @@ func TestWhatBlocksSay(t *testing.T) {
 			c.change(r)
 		}
 		out := r.Assess()
-		if got := out.Comparisons[0]; got.Verdict != c.verdict || got.Above != c.above || out.Status() != c.exit || !strings.Contains(got.Says, c.says) {
+		if got := out.Comparisons[0]; got.Verdict != c.verdict || got.Above != c.above || out.Status() != c.exit || !strings.Contains(got.Says+"; "+got.Failed, c.says) {
 			t.Errorf("%s: %s, %q, exit %d: %s", c.name, got.Verdict, got.Above, out.Status(), got.Says)
 		}
 	}

@@ -3,24 +3,22 @@
 // out the blocks, and package compare says what they tell.
 //
 //	parse what is asked
-//	look: start all servers side by side, ask each once, compare what they answer, load each
-//	warm: load each until its cost is steady (steady.go)
+//	look: start all servers side by side, compare what they answer, load each until its cost is steady
 //	block after block, in an order drawn by lot, until the budget or the verdict
 //	assess, and print
 //
-// One server is in each block twice, under two names, as the A/A control. A comparison is one stay
-// of a minute, and it bets on each of its blocks. So it says what was seen in that minute.
+// One server is in each block twice, under two names, as the A/A control. A comparison bets on each of its blocks, and says
+// what was seen in that minute. What cannot be measured is refused in the look, with a way out. Afterwards only a fault
+// refuses a block; a disturbance of the machine is told, and widens the intervals.
 //
-// What cannot be measured is refused in the look, in one line, with a way out. Afterwards only a
-// fault refuses a block. A disturbance of the machine is told in a line, and widens the intervals.
-//
-// Servers that run already are measured from outside. They are not started afresh for each block,
-// so what differs between two starts of one server is not seen. Of those that are known by their
-// addresses alone the CPU time cannot be read, and nothing is said of cost.
+// Servers that run already are not started afresh for each block, so what differs between two starts is not seen. Of those
+// that are known by their addresses alone nothing is said of cost.
 package bench
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -30,6 +28,7 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/profile/why"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -50,6 +49,7 @@ type Bench struct {
 	Say        func(format string, args ...any) // a line that stays
 	Show       func(text string)                // of how far it is
 
+	vary  bool          // bodies change by themselves
 	warm  time.Duration // that each server is loaded after each start before anything counts
 	notes []string      // of what was seen before the first block
 }
@@ -59,11 +59,8 @@ const loopback = "127.0.0.1"
 
 // subject is a server as the engine starts or finds it, at the nth place of a block.
 func (b *Bench) subject(s *Server, place int) measure.Subject {
-	switch {
-	case s.running != nil:
+	if s.running != nil {
 		return s.running
-	case s.URL != "":
-		return &measure.Running{Label: s.Name, At: s.address()}
 	}
 	addr := net.JoinHostPort(loopback, strconv.Itoa(b.Port+place))
 	prepare, _ := strict.Words(b.Prepare) // New has refused what is none
@@ -115,14 +112,22 @@ const leastWarmup = 10 * time.Millisecond
 func (b *Bench) place() (err error) {
 	for _, s := range b.Servers {
 		s.Dir = b.Dir
+		if s.URL != "" {
+			s.running = &measure.Running{Label: s.Name, At: s.address()}
+		}
 		if s.Subject != "" {
-			if err := s.find(); err != nil {
+			if err := s.running.Find(s.Subject); err != nil {
 				return err
 			}
 		}
 	}
 	if b.Running() {
-		b.ServerCPUs = affinity(b.Servers)
+		b.ServerCPUs = nil
+		for _, s := range b.Servers {
+			b.ServerCPUs = append(b.ServerCPUs, s.running.Cores()...)
+		}
+		slices.Sort(b.ServerCPUs)
+		b.ServerCPUs = slices.Compact(b.ServerCPUs)
 	}
 	n := len(b.Servers) + 1 // what runs beside them in the look, or the control
 	if b.Port > 0 {
@@ -138,6 +143,12 @@ func (b *Bench) Compare(ctx context.Context) (*compare.Outcome, error) {
 	if err := b.place(); err != nil {
 		return nil, err
 	}
+	release, err := b.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	measure.Settle()
 	if b.Base != "" {
 		remove, err := b.checkout(ctx)
 		if err != nil {
@@ -167,12 +178,33 @@ func (b *Bench) Compare(ctx context.Context) (*compare.Outcome, error) {
 	return out, err
 }
 
+// lock takes the lock of the machine, or waits for it where that is asked for.
+func (b *Bench) lock(ctx context.Context) (release func(), err error) {
+	for said := false; ; said = true {
+		release, err = proc.LockMachine()
+		held, is := errors.AsType[proc.Locked](err)
+		switch {
+		case !is:
+			return release, err
+		case !b.Wait:
+			return nil, fmt.Errorf("%s (process %d); --wait", held.Says, held.PID)
+		case !said:
+			b.Say("waiting: %s (process %d)", held.Says, held.PID)
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
 // planRounds is how many slots each server has in a block beside which it is profiled.
 const planRounds = 8
 
 // explain adds which system calls requests make, and with Why of what kind of work the difference is.
 func (b *Bench) explain(ctx context.Context, o *compare.Outcome) error {
-	told := func(c compare.Comparison) bool { return c.Verdict != compare.Invalid }
+	told := func(c compare.Comparison) bool { return c.Verdict != compare.Invalid && c.Verdict != compare.Failing }
 	if !b.Costed() || !slices.ContainsFunc(o.Comparisons, told) {
 		return nil
 	}

@@ -17,26 +17,28 @@ import (
 
 // Flags say what is compared, under which load, and when it is decided, as package cli reads them.
 type Flags struct {
-	Named []string `arg:"" name:"server" help:"NAME=COMMAND with {port} or {addr}, or the address of one that runs; the first is the base."`
-	URL   string   `name:"url" placeholder:"PATH" help:"Path that is asked of each server, as '/find?q=a%20b'."`
-	Data  *string  `name:"data" short:"d" placeholder:"TEXT|@FILE" help:"Body of the request."`
+	Named []string `arg:"" name:"server" help:"NAME=COMMAND with {port} or {addr}, or the address of one that runs."`
+	URL   string   `name:"url" placeholder:"PATH" help:"Path that is asked, as '/find?q=a%20b'."`
+	Data  *string  `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request."`
 	scenario.Asking
-	TLS         bool           `name:"tls" help:"The servers speak TLS."`
-	Connections int            `short:"c" default:"32" placeholder:"N" help:"Open connections to each server (32)."`
+	TLS         bool           `more:"" name:"tls" help:"The servers speak TLS."`
+	Connections int            `short:"c" default:"32" placeholder:"N" help:"Connections to each server (32)."`
 	Pipelining  int            `more:"" default:"1" placeholder:"N" help:"Requests in flight on each connection (1)."`
-	Rate        int            `placeholder:"N" help:"Requests a second (default: as fast as it goes)."`
-	Budget      time.Duration  `default:"90s" placeholder:"DURATION" help:"The longest that it goes on (90s)."`
+	Rate        int            `more:"" placeholder:"N" help:"Requests a second (default: as fast as it goes)."`
+	Budget      time.Duration  `default:"90s" placeholder:"DURATION" help:"How long it may take (90s)."`
+	AtMost      time.Duration  `placeholder:"DURATION" help:"How long it may take at the very most."`
 	Margin      Share          `default:"3%" placeholder:"SHARE" help:"What counts as the same (3%)."`
-	FailAbove   float64        `placeholder:"RATIO" help:"Exit with 4 if CPU a request is above it, as 1.05."`
-	Base        string         `placeholder:"REVISION" help:"Compare this git revision with another one."`
-	Head        string         `placeholder:"REVISION" help:"The other revision (default: the working tree)."`
-	Build       string         `placeholder:"COMMAND" help:"What builds each of the two, as 'make server'."`
-	Rates       Rates          `placeholder:"RATES" help:"Also the latency at these rates, as 10%..90%."`
-	Why         bool           `help:"Also say of what kind of work the difference is."`
+	FailAbove   float64        `placeholder:"RATIO" help:"Exit with 4 above this ratio, as 1.05."`
+	Base        string         `placeholder:"REVISION" help:"Compare this git revision, as main."`
+	Head        string         `more:"" placeholder:"REVISION" help:"With that one (default: the working tree)."`
+	Build       string         `placeholder:"COMMAND" help:"What builds each of both, as 'make server'."`
+	Rates       Rates          `placeholder:"RATES" help:"Also latency at these rates, as 10%..90%."`
+	Why         bool           `help:"Also which kind of work makes the difference."`
 	Warmup      *time.Duration `more:"" placeholder:"DURATION" help:"Load on each server after each fresh start that does not count (default: as long as it takes until its CPU a request is steady)."`
 	Prepare     string         `more:"" placeholder:"COMMAND" help:"A command that runs to its end before each start of a server, as one that fills its database."`
 	Ready       time.Duration  `more:"" default:"20s" placeholder:"DURATION" help:"How long a server may take until it answers as expected (20s)."`
 	Different   bool           `more:"" name:"allow-different-answers" help:"Go on although the answers differ."`
+	Wait        bool           `more:"" help:"Wait for another comparison on this machine, or a run of the lab, to end."`
 	Port        int            `more:"" placeholder:"N" help:"Port of the first server; others have those above (default: free ones)."`
 	Seed        uint64         `more:"" placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
 }
@@ -102,6 +104,9 @@ func (b *Bench) level() float64 { return stats.Alpha / float64(len(b.Servers)-1)
 // check refuses what no comparison can be made with.
 func (b *Bench) check() error {
 	t := b.target("", loopback+":80")
+	if b.AtMost > 0 {
+		b.Budget = min(b.Budget, b.AtMost)
+	}
 	all := load.Plan{Targets: slices.Repeat([]load.Target{t}, len(b.Servers)+1)}
 	if err := all.Check(); err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "targets/0: "))
@@ -114,6 +119,8 @@ func (b *Bench) check() error {
 		return fmt.Errorf("--ready %v: use more than 0s and up to 10m", b.Ready)
 	case b.FailAbove != 0 && !(b.FailAbove >= 0.01 && b.FailAbove <= 100):
 		return fmt.Errorf("--fail-above %v: give the ratio of CPU a request to the first server's, as 1.05", b.FailAbove)
+	case b.AtMost < 0 || b.AtMost > 24*time.Hour:
+		return fmt.Errorf("--at-most %v: use 1s to 24h", b.AtMost)
 	case b.Warmup != nil && (*b.Warmup < 0 || *b.Warmup > time.Minute):
 		return fmt.Errorf("--warmup %v: use up to 1m", *b.Warmup)
 	case len(b.Rates) > 0 && b.Rate > 0:

@@ -3,19 +3,17 @@ package bench
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"os"
+	"maps"
+	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -27,7 +25,7 @@ type looker struct {
 	*Bench
 	*measure.Visit
 	subjects []measure.Subject // the servers, and perhaps the reference
-	asked    time.Time         // when all had been asked
+	up       time.Time         // when all had been asked
 	usual    float64           // what a request of the reference cost at first
 }
 
@@ -44,22 +42,22 @@ func (b *Bench) look(ctx context.Context) (beside time.Duration, err error) {
 	if b.Warmup != nil {
 		b.warm = *b.Warmup
 	} else if b.Costed() {
-		l.subjects = append(l.subjects, b.reference(fmt.Sprintf("%s:%d", loopback, b.Port+len(b.Servers))))
+		l.subjects = append(l.subjects, measure.Reference(b.Self, b.ServerCPUs, fmt.Sprintf("%s:%d", loopback, b.Port+len(b.Servers))))
 	}
 	p, began := b.plan(l.subjects), time.Now()
-	p.Target = l.target
+	p.Target, p.Unlike = l.target, l.Different
 	var ended time.Time
 	err = p.Visit(ctx, func(ctx context.Context, v *measure.Visit) error {
 		l.Visit = v
 		defer func() { ended = time.Now() }()
-		for _, step := range []func(context.Context) error{l.ask, l.early, l.first, l.rest, l.settle, l.rest, l.again, l.compare} {
+		for _, step := range []func(context.Context) error{l.ask, l.first, l.rest, l.settle, l.rest, l.again} {
 			if err := step(ctx); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return l.asked.Sub(began) + time.Since(ended), err
+	return l.up.Sub(began) + time.Since(ended), err
 }
 
 // target is what is asked of a subject; the reference has a load of its own.
@@ -70,131 +68,59 @@ func (l *looker) target(i int, addr string) load.Target {
 	return l.Bench.target(l.Servers[i].Name, addr)
 }
 
-// answersEach is how many answers of each server are compared before the first block.
-const answersEach = 8
-
-// ask asks all servers side by side.
-func (l *looker) ask(ctx context.Context) error {
-	failed := make([]error, len(l.Servers))
-	var all sync.WaitGroup
-	for i, s := range l.Servers {
-		all.Go(func() {
-			command, started := l.subjects[i].(*measure.Command)
-			before := 0
-			if started {
-				before = command.Printed()
-			}
-			if s.answers, failed[i] = l.fetch(ctx, i, answersEach); failed[i] == nil && started {
-				time.Sleep(20 * time.Millisecond) // a log may lag behind its answers
-				s.chatty = command.Printed()-before >= len(s.answers)
-			}
-		})
-	}
-	all.Wait()
-	l.asked = time.Now()
-	return cmp.Or(failed...)
-}
-
 func (b *Bench) note(format string, args ...any) {
 	b.notes = append(b.notes, fmt.Sprintf(format, args...))
+	b.Say("note: "+format, args...)
 }
 
-// fetch asks a server for each request so many times.
-func (l *looker) fetch(ctx context.Context, i, times int) ([]probe.Given, error) {
-	t := l.target(i, l.subjects[i].Addr())
-	given, err := probe.Ask(ctx, t, l.Ready, times)
-	if err == nil || ctx.Err() != nil {
-		return given, err
+// ask asks all servers before any is loaded, and notes who prints a line for each request.
+func (l *looker) ask(ctx context.Context) error {
+	printed := func() []int {
+		return strict.Map(l.subjects[:len(l.Servers)], func(s measure.Subject) int {
+			command, _ := s.(*measure.Command)
+			return command.Printed()
+		})
 	}
-	for range 20 { // its end may be seen a moment after what came of it
-		if gone := l.subjects[i].Gone(); gone != nil {
-			return nil, fmt.Errorf("%s: while it was asked: %w", t.Name, gone)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if other := Instead(ctx, t, err); other != "" && !probe.Answered(err) {
-		return nil, fmt.Errorf("%s: %s", t.Name, other)
-	}
-	return nil, fmt.Errorf("%s: %w", t.Name, err)
-}
-
-// second is longer than what bodies keep that change once a second.
-const second = 1100 * time.Millisecond
-
-// again asks all servers once more, since their bodies may be such that change with the time.
-func (l *looker) again(ctx context.Context) error {
-	select {
-	case <-time.After(time.Until(l.asked.Add(second))):
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	for i, s := range l.Servers {
-		later, err := l.fetch(ctx, i, 1)
-		if err != nil {
-			return err
-		}
-		s.answers = append(s.answers, later...)
-	}
-	return nil
-}
-
-// early refuses servers whose answers differ before any is loaded. Bodies that change with the time may differ at first.
-func (l *looker) early(ctx context.Context) error {
-	if l.Different || l.differ() == nil {
-		return nil
-	}
-	if err := l.again(ctx); err != nil {
+	before := printed()
+	if _, err := l.agree(ctx); err != nil {
 		return err
 	}
-	if all := l.differ(); len(all) > 0 {
-		return errors.New(all[0])
-	}
-	return nil
-}
-
-// differ says which servers' answers are not those of the first.
-func (l *looker) differ() (all []string) {
-	base := l.Servers[0]
-	for i, s := range l.Servers {
-		d := probe.Differ(base.answers, s.answers)
-		if d == nil {
-			continue
-		}
-		says := fmt.Sprintf("the answers to %s are not the same, so their cost would say little: %s answers with %s %s, %s with %s",
-			l.Requests[d.Of].Label(), s.Name, d.Field, d.Ours, base.Name, d.Theirs)
-		x, y := probe.To(d.Of, base.answers)[0].Body, probe.To(d.Of, s.answers)[0].Body
-		if strings.ReplaceAll(string(x), l.subjects[0].Addr(), "") == strings.ReplaceAll(string(y), l.subjects[i].Addr(), "") {
-			says += "; they differ only where the address stands: give both the same name by -H 'Host: x'"
-		}
-		if !l.Different {
-			says += "; --allow-different-answers goes on"
-		}
-		all = append(all, says)
-	}
-	return all
-}
-
-// compare refuses servers whose answers differ now, and notes who prints a line for each request and whose bodies
-// change by themselves.
-func (l *looker) compare(context.Context) error {
-	for _, says := range l.differ() {
-		if !l.Different {
-			return errors.New(says)
-		}
-		l.note("%s", says)
-	}
-	for _, s := range l.Servers {
-		if s.chatty {
+	l.up = time.Now()
+	time.Sleep(20 * time.Millisecond) // a log may lag behind its answers
+	for i, after := range printed() {
+		if s := l.Servers[i]; after-before[i] >= len(l.Requests) {
+			s.chatty = true
 			l.note("%s prints a line for each request, which costs it CPU time that is counted; switch its log off if that is not meant", s.Name)
 		}
 	}
-	changed := strict.Map(strict.Filter(l.Servers, func(s *Server) bool { return probe.Varies(s.answers) }),
-		func(s *Server) string { return s.Name })
-	if len(changed) > 0 {
-		l.note("the bodies of %s change, so of these only what stands in the heads and the lengths could be compared; "+
-			"--expect says what must be in them", words.List(changed))
-	}
 	return nil
+}
+
+// agree refuses servers whose answers differ.
+func (l *looker) agree(ctx context.Context) (measure.Agreement, error) {
+	a, err := l.Agree(ctx, len(l.Servers))
+	if a.Differ != nil && err != nil {
+		err = fmt.Errorf("%w; --allow-different-answers", err)
+	}
+	return a, err
+}
+
+// again asks all servers once more after their load, and notes how bodies differ, or change by themselves.
+func (l *looker) again(ctx context.Context) error {
+	a, err := l.agree(ctx)
+	for _, says := range a.Differ {
+		l.note("%s", says)
+	}
+	for _, what := range slices.Sorted(maps.Keys(a.Own)) {
+		if what == probe.Changing {
+			l.vary = true
+			l.note("the bodies of %s change, so of these only what stands in the heads and the lengths could be compared; "+
+				"--expect says what must be in them", words.List(a.Own[what]))
+			continue
+		}
+		l.note("the bodies of %s hold %s, and are alike apart from that", words.List(a.Own[what]), what)
+	}
+	return err
 }
 
 // turn loads a subject for a while.
@@ -212,6 +138,8 @@ func (l *looker) load() string {
 }
 
 const (
+	// leastCost is less CPU time than answering a request can take, in seconds.
+	leastCost = 100e-9
 	// A server whose connections wait longer than slowFill for their first answers is loaded in turns of
 	// slowFactor times that, and taken for steady.
 	slowFill   = 300 * time.Millisecond
@@ -239,7 +167,7 @@ func (l *looker) first(ctx context.Context) error {
 			if fill > slowFill {
 				length = slowFactor * fill
 			}
-			lost = lost || childLost(l.subjects[i].CPU().PIDs)
+			lost = lost || proc.IgnoresChildren(l.subjects[i].CPU().PIDs)
 		}
 		requests, cpu := 0.0, 0.0
 		for _, t := range s.turns {
@@ -296,32 +224,37 @@ func (l *looker) give(ctx context.Context, i, n int, length time.Duration) (fill
 	return fill, nil
 }
 
-// rest ends the load, and refuses what failed in it, with counts.
+// rest ends the load, and refuses a server of which surely more answers are wrong than a verdict bears.
 func (l *looker) rest(ctx context.Context) error {
 	s, err := l.Rest(ctx)
 	if err != nil || s == nil {
 		return err
 	}
 	for i, server := range l.Servers {
-		t := s.Targets[i]
-		failed, first := t.Errors+t.Timeouts+t.Resets+t.Non2xx, t.Fault
-		if failed == 0 {
-			failed, first = t.Mismatches, t.Mismatch
+		failed, asked, first := s.Targets[i].Failed()
+		server.seen.add(failed, asked, first)
+		if n := mostFailed * float64(asked); float64(failed) <= n+3*math.Sqrt(n) {
+			continue
 		}
-		if strings.Contains(first, "429") {
-			first += "; the server limits its rate: switch that off, or stay below it with --rate"
+		says := fmt.Errorf("%s: %s: %s of %s requests, the first: %s", server.Name, l.load(), words.Thousands(int(failed)),
+			words.Thousands(int(asked)), first)
+		switch {
+		case strings.Contains(first, "429"):
+			return fmt.Errorf("%w; the server limits its rate: switch that off, or stay below it with --rate", says)
+		case l.NoKeepalive && l.Connections > fewConnections:
+			return fmt.Errorf("%w, as where a queue of new connections is short; --connections %d", says, fewConnections)
 		}
-		if failed > 0 {
-			return fmt.Errorf("%s: %s: %s of %s requests, the first: %s", server.Name, l.load(), words.Thousands(int(failed)),
-				words.Thousands(int(max(t.Answered+t.Errors+t.Timeouts, failed))), first)
-		}
+		return says
 	}
 	return nil
 }
 
+// fewConnections fit into any server's queue of new ones.
+const fewConnections = 4
+
 const (
-	referenceSlot  = 50 * time.Millisecond
-	referenceFirst = 500 * time.Millisecond // after which it is as it stays
+	referenceSlot  = 25 * time.Millisecond
+	referenceFirst = 250 * time.Millisecond // after which it is as it stays
 )
 
 // settle loads each server until it is steady, if that is asked for and its CPU time can be read. All are then warmed up
@@ -356,23 +289,4 @@ func (l *looker) settle(ctx context.Context) error {
 		l.warm = max(l.warm, s.warm)
 	}
 	return nil
-}
-
-// referenceCall is HOST:PORT: serves there, the same to each request.
-const referenceCall = "serve-reference"
-
-// Answer carries out a call of the program to itself; false for any other.
-func Answer(args []string) (status int, is bool) {
-	if len(args) != 2 || args[0] != referenceCall {
-		return measure.Answer(args)
-	}
-	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "an answer") })
-	fmt.Fprintln(os.Stderr, http.ListenAndServe(args[1], answer))
-	return 1, true
-}
-
-// reference is the server beside which others are warmed up.
-func (b *Bench) reference(addr string) measure.Subject {
-	return &measure.Command{Label: "reference", Argv: slices.Concat(b.Self, []string{referenceCall, addr}), Dir: "/", On: b.ServerCPUs,
-		At: addr, Within: 10 * time.Second, Self: b.Self, Link: measure.Loopback{}}
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
-	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// The rounds of a block: as many slots for each server. A block takes at most a fifteenth of the
-// budget, so that there are blocks enough for a verdict. Within that it is as long as its servers take
-// to start and end, or a fortieth of the budget: what differs between slots averages out, and what
-// differs between starts does not.
+// A block takes at most a fifteenth of the budget, so that there are blocks enough for a verdict. Within that, its slots
+// take as long as its servers take to start and end, or a fortieth of the budget: what differs between slots averages
+// out, and what differs between starts does not. Slots of the first blocks, the fewest that tell, take a quarter of that,
+// since a large difference needs no more.
 const (
 	leastRounds = 2
 	mostRounds  = 100
 	perBlock    = 15
 	perSlots    = 40
+	atFirst     = 4
 	change      = 4 * time.Millisecond // from one server to the next, where its answers are fast
 )
 
@@ -36,10 +36,10 @@ const (
 	perFlight = 4
 )
 
-// The share of the budget by which a run may go on where that is likely to decide, and how many times its
-// budget it may take for the fewest blocks that tell, among servers that start or answer slowly.
+// How many times its budget a run may take where that is likely to decide, and for the fewest blocks that tell, among
+// servers that start or answer slowly. A limit that is given is in place of both.
 const (
-	beyond  = 0.2
+	beyond  = 1.5
 	slowest = 3
 )
 
@@ -47,10 +47,14 @@ const (
 type Run struct {
 	*Bench
 	Slot    time.Duration
-	Rounds  int
+	Rounds  int // of the latest block: as many slots for each server
 	Control int // the server that each block has twice
 	Blocks  []Block
 	Began   time.Time // of the call, looking included
+
+	beside, round time.Duration // what a block takes beside its rounds, and one of them
+	most          int           // rounds, where blocks took longer than they should
+	over          bool          // it goes on beyond the budget
 }
 
 // A Block has the trials of all servers in their order, then the control's.
@@ -59,7 +63,7 @@ type Block struct {
 	Took   time.Duration
 }
 
-// prepare plans the blocks after a look: beside is how long a block's servers take to start and end. It refuses a budget
+// prepare plans the blocks after a look: beside is how long a block's servers take to start and end. It refuses a limit
 // that cannot hold blocks enough.
 func (r *Run) prepare(beside time.Duration) error {
 	r.Control = rand.New(rand.NewPCG(r.Seed, 1)).IntN(len(r.Servers))
@@ -67,19 +71,34 @@ func (r *Run) prepare(beside time.Duration) error {
 	for _, s := range r.Servers {
 		turn = max(turn, s.beside)
 	}
-	beside += all * (max(r.warm, lookSlot) + turn)
 	r.Slot = r.slot()
-	round := all * (r.Slot + turn)
-	slots := min(r.Budget/perBlock-beside, max(beside, r.Budget/perSlots))
-	r.Rounds = min(max(int(slots/round), leastRounds), mostRounds)
-	block, least := beside+time.Duration(r.Rounds)*round, compare.Fewest(r.level())
+	r.beside, r.round, r.most = beside+all*(max(r.warm, lookSlot)+turn), all*(r.Slot+turn), mostRounds
+	block, least := r.beside+time.Duration(r.rounds(1))*r.round, r.least()
 	needs := (time.Since(r.Began) + time.Duration(least)*block).Round(time.Second) + time.Second
-	if needs > slowest*r.Budget {
-		return fmt.Errorf("--budget %v holds fewer than %d blocks of about %.1f s, and no fewer can tell; use --budget %v "+
-			"or more, or less --warmup", r.Budget, least, block.Seconds(), needs)
+	if limit := cmp.Or(r.AtMost, slowest*r.Budget); needs > limit {
+		return fmt.Errorf("a block takes about %s here, and %d of them are the least that tell, which %v cannot hold; --at-most %v",
+			words.Duration(block), least, limit, needs.Round(time.Second))
 	}
-	r.Say("blocks of about %.1f s, for %s at the most", block.Seconds(), words.Duration(max(needs, r.Budget)))
+	if needs > r.Budget {
+		r.Say("blocks of about %s, since the servers start or answer slowly: it takes about %s in place of %s",
+			words.Duration(block), words.Duration(needs), words.Duration(r.Budget))
+		return nil
+	}
+	r.Say("blocks of about %.1f s; what differs much is told after about %s", block.Seconds(), words.Duration(needs))
 	return nil
+}
+
+// least is how many blocks are the fewest that tell.
+func (r *Run) least() int { return compare.Fewest(r.level()) }
+
+// rounds are those of the nth block.
+func (r *Run) rounds(n int) int {
+	least, slots := r.Budget/perSlots/atFirst, max(r.beside, r.Budget/perSlots)
+	if n <= r.least() {
+		slots /= atFirst
+	}
+	slots = max(least, min(slots, r.Budget/perBlock-r.beside))
+	return min(max(int(slots/r.round), leastRounds), r.most)
 }
 
 // slot is the length of a slot for the slowest of the servers: long enough for a hundred requests,
@@ -99,20 +118,45 @@ func (b *Bench) slot() time.Duration {
 
 // Measure measures blocks until the answer is known, or the budget is spent.
 func (r *Run) Measure(ctx context.Context) error {
+	known := "nothing known yet"
 	for {
-		block, err := r.block(ctx, len(r.Blocks)+1)
+		n := len(r.Blocks) + 1
+		r.Rounds = r.rounds(n)
+		stop := r.each(known)
+		block, err := r.block(ctx, n)
+		stop()
 		if err != nil {
 			return err
 		}
 		r.Blocks = append(r.Blocks, block)
 		if most := r.Budget / perBlock; block.Took > most { // slower than it looked
-			r.Rounds = max(int(int64(r.Rounds)*int64(most)/int64(block.Took)), min(r.Rounds, leastRounds))
+			r.most = max(int(int64(r.Rounds)*int64(most)/int64(block.Took)), leastRounds)
 		}
 		out := r.Assess()
-		r.tell(out)
+		known = r.known(out)
 		if out.Settled() || r.fails() || r.spent(out) {
 			return nil
 		}
+	}
+}
+
+// each shows a text once a second, with the time, until stop is called.
+func (r *Run) each(text string) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ticks := time.Tick(time.Second); ; {
+			r.Show(fmt.Sprintf("%s; %s, at most %s left", text, words.Duration(time.Since(r.Began)), words.Duration(max(0, r.left()))))
+			select {
+			case <-ticks:
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
 	}
 }
 
@@ -132,17 +176,25 @@ func (r *Run) fails() bool {
 func (r *Run) left() time.Duration { return r.Budget - time.Since(r.Began) }
 
 // spent tells whether the budget is spent: no other block fits into it, and none is likely to decide
-// soon after it.
+// before the limit. It says once that a run goes on for longer.
 func (r *Run) spent(out *compare.Outcome) bool {
-	left, last := r.left(), r.Blocks[len(r.Blocks)-1].Took
-	if left >= last {
+	last := r.Blocks[len(r.Blocks)-1].Took
+	if r.left() >= last {
 		return false
 	}
-	needs, more := time.Duration(out.Further()*float64(time.Second)), beyond
-	if few := compare.Fewest(r.level()) - len(r.Blocks); few > 0 {
-		needs, more = time.Duration(few)*last, slowest-1
+	needs, limit := time.Duration(out.Further()*float64(time.Second)), time.Duration(beyond*float64(r.Budget))
+	if few := r.least() - len(r.Blocks); few > 0 {
+		needs, limit = time.Duration(few)*last, slowest*r.Budget
 	}
-	return needs == 0 || left+time.Duration(more*float64(r.Budget)) < needs
+	if time.Since(r.Began)+max(needs, last) > cmp.Or(r.AtMost, limit) || needs == 0 {
+		return true
+	}
+	if !r.over {
+		r.over = true
+		r.Say("  the budget of %s holds no other block, and about %s more would tell, so it goes on; --at-most sets a limit",
+			words.Duration(r.Budget), words.Duration(max(needs, last)))
+	}
+	return false
 }
 
 // mostIdle is what the other servers may use in a server's slots, as a share of a core. Runtimes clean up
@@ -163,7 +215,6 @@ func (r *Run) order(n int) (order []int) {
 // and which has which port and place with the client, is as the order was drawn. So servers that do not
 // differ are exchangeable, which package compare relies on.
 func (r *Run) block(ctx context.Context, n int) (out Block, err error) {
-	r.show(fmt.Sprintf("block %d", n))
 	began, order := time.Now(), r.order(n)
 	first := slices.Clone(order[:len(r.Servers)+1])
 	var subjects []measure.Subject
@@ -175,14 +226,17 @@ func (r *Run) block(ctx context.Context, n int) (out Block, err error) {
 	}
 	p := r.plan(subjects)
 	p.Slot, p.Rounds = r.Slot, r.Rounds
-	p.Unlike = r.Different || slices.ContainsFunc(r.Servers, func(s *Server) bool { return probe.Varies(s.answers) })
+	p.Unlike = r.Different || r.vary
 	made, err := p.Block(ctx, order)
 	if err != nil {
 		return out, err
 	}
 	for i := range first {
 		t := made[slices.Index(first, i)]
-		t.Faults = slices.DeleteFunc(t.Faults, func(f measure.Fault) bool { return f.Name == gate.IdleServers && t.Metrics[idle] < mostIdle })
+		t.Faults = slices.DeleteFunc(t.Faults, func(f measure.Fault) bool {
+			return f.Name == gate.IdleServers && t.Metrics[idle] < mostIdle ||
+				(f.Name == gate.WrongAnswer || f.Name == gate.Errors) && 20*t.Failed < t.Asked // their share is told
+		})
 		out.Trials = append(out.Trials, t)
 	}
 	out.Took = time.Since(began)
@@ -197,22 +251,15 @@ func (r *Run) server(i int) *Server {
 	return r.Servers[i]
 }
 
-// tell shows what is known so far, and a fault of the latest block.
-func (r *Run) tell(out *compare.Outcome) {
+// known is what the blocks tell so far; a fault of the latest one is said.
+func (r *Run) known(out *compare.Outcome) (text string) {
 	n := len(r.Blocks)
 	trials := r.Blocks[n-1].Trials
 	if i := slices.IndexFunc(trials, func(t measure.Trial) bool { return !valid(t) }); i >= 0 {
 		r.Say("  block %d: %s does not count: %s", n, r.server(i).Name, trials[i].Faults[0].Detail)
 	}
-	text := fmt.Sprintf("block %d", n)
 	for _, c := range out.Comparisons {
-		if x := cmp.Or(c.CPUPerRequest, c.Throughput); x != nil {
-			text += fmt.Sprintf(", %s/%s %s", c.Name, c.Base, x)
-		}
+		text += c.SoFar() + ", "
 	}
-	r.show(text)
-}
-
-func (r *Run) show(text string) {
-	r.Show(fmt.Sprintf("%s; %s, at most %s left", text, words.Duration(time.Since(r.Began)), words.Duration(max(0, r.left()))))
+	return text + words.Count(n, "block")
 }

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/measure"
-	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Server is one side of a comparison: a command that is started here, or a server that runs already.
@@ -32,16 +32,16 @@ type Server struct {
 	Subject string
 	Commit  string // that was built for the command; empty if nothing was
 
-	running *measure.Running // if it runs already, and its processes are known
+	running *measure.Running // if it runs already
 
 	// What the look sees of it.
-	answers []probe.Given
-	chatty  bool          // it prints a line for each request
-	turns   []turn        // its load so far
-	rate    float64       // requests a second under the load asked for, roughly
-	beside  time.Duration // that a turn takes beside what counts of it
-	whole   time.Duration // that a turn took in all, with the reference's
-	warm    time.Duration // after a start, from then on it is steady
+	seen   tally         // of its answers to the load
+	chatty bool          // it prints a line for each request
+	turns  []turn        // its load so far
+	rate   float64       // requests a second under the load asked for, roughly
+	beside time.Duration // that a turn takes beside what counts of it
+	whole  time.Duration // that a turn took in all, with the reference's
+	warm   time.Duration // after a start, from then on it is steady
 }
 
 // mostServers limits the servers of one comparison. All of them are up at once.
@@ -59,8 +59,8 @@ var (
 // with.
 func parseServers(args []string) (out []*Server, err error) {
 	if len(args) < 2 || len(args) > mostServers {
-		return nil, fmt.Errorf("name two to %d servers, as 'old=./server-old --port {port}' 'new=./server-new --port {port}'; "+
-			"here %d are named", mostServers, len(args))
+		return nil, fmt.Errorf("%s named; name two to %d, as 'old=./server-old --port {port}' 'new=./server-new --port {port}'",
+			words.Count(len(args), "server is", "servers are"), mostServers)
 	}
 	for _, arg := range args {
 		s, err := parseServer(arg)

@@ -7,28 +7,23 @@ import (
 
 // The rule for when a server is warm. It was chosen before any server was measured by it.
 //
-// A server that compiles while it runs, fills caches or starts workers costs more at first, and for how long, nobody knows
-// beforehand. So before the first block each server is loaded alone until it is steady, or a limit has come; and in each
-// block it is warmed up, after its fresh start, for as long as that took. No block's own result has a part in it.
+// A server that compiles while it runs, fills caches or starts workers costs more at first. So before the first block each
+// is loaded until it is steady, or a limit has come; and in each block it is warmed up for as long as that took. No block's
+// own result has a part in it.
 //
 // Steady is a server whose latest stretch, the second half of all its load so far, has two halves that cost the same CPU a
-// request. The stretch grows with the time, because a cost that falls slowly changes little within any fixed time: if
-// quarters of the time so far agree, what is still to come is of the size of what they may differ by. They agree within
-// drift, the margin below which nothing is called a difference unless that is asked for, or where the scatter of single
-// turns explains more than that; and they have to be known well enough, or the load goes on. At the limit they may differ
-// by as much as that: even beside the reference, seconds of a server that is warm were seen to differ by three or four
-// hundredths. And they agree twice in a row, the second time after half as much load again, since a cost that falls may
-// by chance seem not to once. What falls slowly from the first moment on, by a tenth a second, is still taken for warm in
-// one look of ten; its comparison is then of servers of that age, as each block's are.
+// request. The stretch grows with the time, because a cost that falls slowly changes little within any fixed time. The halves
+// agree within drift, or where the scatter of single turns explains more than that, and have to be known well enough; at the
+// limit they may differ by as much as that. They agree twice in a row, the second time after half as much load again, since
+// a cost that falls may by chance seem not to once. What falls by a tenth a second is still taken for warm in one look of
+// ten; its comparison is then of servers of that age, as each block's are.
 //
-// How long it took is then known from all that came later: the server was warm from the first moment on, of those that
-// double, from which as much load as a short block has cost the same as the latest stretch.
-//
-// A server that is not steady at the limit may warm up slowly, or the machine was disturbed for longer than the limit. So
-// its blocks decide: never steady is a server whose CPU a request went the same way in block after block, by more than
-// drift, from one half of each to the other. Of such a server nothing is decided. A warm-up that is given is taken as it is.
+// The server was warm from the first moment on, of those that double, from which as much load as a short block has cost the
+// same as the latest stretch. If it is not steady at the limit its blocks decide: never steady is a server whose CPU a
+// request went the same way in block after block, by more than drift, from one half of each to the other. Of such a server
+// nothing is decided. A warm-up that is given is taken as it is.
 const (
-	drift       = 0.03
+	drift       = 0.03                   // the margin below which nothing is called a difference unless that is asked for
 	chance      = 2                      // standard errors that are no difference
 	surely      = 3                      // standard errors beyond which it is one, at the limit
 	known       = 0.05                   // the standard error above which more load is needed, and what is let pass at the limit
@@ -37,7 +32,7 @@ const (
 	growth      = 1.5                    // of the time from one judgement to the next
 	blockTurns  = 4                      // as much load as a short block has
 	mostLooking = 20 * time.Second       // at each server
-	ofBudget    = 12                     // and of the budget no more than one part in so many
+	ofBudget    = 20                     // and of the budget no more than one part in so many
 )
 
 // A turn is what a slot of load cost a server.

@@ -33,6 +33,9 @@ type Program struct {
 	// Help has help/NAME.txt on the program, and such a file for each command of which there is more
 	// to say than its tag does.
 	Help embed.FS
+	// Report is the last line of each refusal, which says where to tell of one that does not help. With it the way out
+	// stands on a line of its own. Empty: a refusal is one line.
+	Report string
 }
 
 // Failed is the exit status for a wrong call, and for what could not be done.
@@ -67,10 +70,30 @@ func (p Program) Run(args []string, out, errs io.Writer, do func(command any) (i
 		_ = call.PrintUsage(false)
 		return 0
 	case err != nil:
-		fmt.Fprintf(errs, "%s: %s\n", p.Name, strict.Lines(err.Error()))
+		fmt.Fprintf(errs, "%s: %s\n", p.Name, strict.Lines(p.hinted(err.Error(), args)))
 		return Failed
 	}
 	return status
+}
+
+// hinted is a refusal with its way out, which stands behind its last semicolon, on a line of its own. Flags there are
+// added to the call, so that it can be typed. What a signal ended needs no way out.
+func (p Program) hinted(text string, args []string) string {
+	if p.Report == "" || strings.HasPrefix(text, "interrupted") {
+		return text
+	}
+	hint := p.Name + " help " + strings.Join(args[:min(1, len(args))], "")
+	if at := strings.LastIndex(text, "; "); at >= 0 && strings.Count(text[at:], `"`)%2 == 0 { // else it is quoted
+		text, hint = text[:at], text[at+len("; "):]
+	}
+	if added := strings.Fields(hint); strings.HasPrefix(hint, "--") {
+		rest := args[1:]
+		if at := slices.Index(rest, added[0]); at >= 0 && len(added) > 1 { // it had another value
+			rest = slices.Delete(slices.Clone(rest), at, min(at+2, len(rest)))
+		}
+		hint = strict.Shell(slices.Concat([]string{p.Name, args[0]}, added, rest))
+	}
+	return text + "\nhint: " + hint + "\n" + p.Report
 }
 
 // parser reads a command line. Flags with a tag "more", and a text NAME.all.txt, are in the help of a

@@ -30,9 +30,9 @@ type Request struct {
 	Path   string   `toml:"path" kong:"-"`
 	Data   *string  `toml:"data" kong:"-"` // a text, or @ and the file that holds it
 	Weight *float64 `toml:"weight" kong:"-"`
-	Method string   `toml:"method" name:"method" short:"X" placeholder:"METHOD" help:"Method of the request (default GET; POST with --data)."`
-	Header []string `toml:"header" name:"header" short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"Header of the request; as often as needed."`
-	Status []int    `toml:"status" name:"status" placeholder:"N,..." help:"Statuses that are expected (default: any 2xx)."`
+	Method string   `toml:"method" more:"" name:"method" short:"X" placeholder:"METHOD" help:"Method of the request (default GET; POST with --data)."`
+	Header []string `toml:"header" name:"header" short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"Header of the request; may be repeated."`
+	Status []int    `toml:"status" more:"" name:"status" placeholder:"N,..." help:"Statuses that are expected (default: any 2xx)."`
 	Expect []string `toml:"expect" more:"" name:"expect" sep:"none" placeholder:"WHAT" help:"What each answer must have: header:NAME=VALUE, contains=TEXT, body=TEXT, body=@FILE or json:/POINTER=VALUE; a header or a pointer alone must be there. May be given several times."`
 }
 

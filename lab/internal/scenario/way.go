@@ -14,8 +14,8 @@ type Asking struct {
 	Request
 	Scenario    string `more:"" name:"scenario" placeholder:"FILE" help:"TOML file with several requests, in place of the flags that say what is asked."`
 	NoKeepalive bool   `name:"no-keepalive" help:"Open a new connection for each request."`
-	HTTP2       bool   `name:"http2" help:"Ask in HTTP/2; --pipelining is then the streams on each connection."`
-	Insecure    bool   `name:"insecure" short:"k" help:"Over TLS, take any certificate."`
+	HTTP2       bool   `more:"" name:"http2" help:"Ask in HTTP/2; --pipelining is then the streams on each connection."`
+	Insecure    bool   `more:"" name:"insecure" short:"k" help:"Over TLS, take any certificate."`
 	CACert      string `more:"" name:"cacert" placeholder:"FILE" help:"Over TLS, certificates in PEM, one of which has signed the server's (default: those that this machine trusts)."`
 	Cert        string `more:"" name:"cert" placeholder:"FILE" help:"Over TLS, certificate of this client, in PEM."`
 	Key         string `more:"" name:"key" placeholder:"FILE" help:"Its key, in PEM."`

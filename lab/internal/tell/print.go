@@ -11,24 +11,42 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// Lines are what the call prints: the tables, and the notes.
-func Lines(o *compare.Outcome) []string {
+// Lines are what the call prints: of each comparison its verdict, why and what bounded it; the tables that were asked for;
+// and with all, the other tables and the notes.
+func Lines(o *compare.Outcome, all bool) []string {
 	var b strings.Builder
-	for _, t := range Tables(o) {
-		fmt.Fprintln(&b, t.Name)
-		if len(t.Rows) > 0 {
-			columns := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-			for _, row := range append([][]string{t.Head}, t.Rows...) {
-				fmt.Fprintln(columns, "  "+strings.Join(row, "\t"))
-			}
-			columns.Flush()
+	for i := range o.Comparisons {
+		fmt.Fprintln(&b, verdict(o, i))
+		if why := because(o, i); why != "" {
+			fmt.Fprintln(&b, "why: "+why)
 		}
+		if t := compared(o, i); t.Says != "" {
+			fmt.Fprintln(&b, t.Says)
+		}
+	}
+	for i, t := range Tables(o) {
+		if i < len(o.Comparisons) {
+			t.Name, t.Says = "All figures", "" // the verdict and the bound stand above
+		}
+		if !t.Asked && !all || len(t.Rows) == 0 {
+			continue
+		}
+		fmt.Fprintln(&b, t.Name)
+		columns := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for _, row := range append([][]string{t.Head}, t.Rows...) {
+			fmt.Fprintln(columns, "  "+strings.Join(row, "\t"))
+		}
+		columns.Flush()
 		if t.Says != "" {
 			fmt.Fprintln(&b, "  "+t.Says)
 		}
 	}
-	for _, n := range o.Notes {
-		fmt.Fprintln(&b, "note: "+n)
+	if !all {
+		fmt.Fprintf(&b, "-v prints all figures, and %s\n", words.Count(len(o.Notes), "note"))
+	} else {
+		for _, n := range o.Notes {
+			fmt.Fprintln(&b, "note: "+n)
+		}
 	}
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }

@@ -7,10 +7,13 @@ package tell
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -20,7 +23,8 @@ type Table struct {
 	Head  []string
 	Rows  [][]string
 	Says  string
-	Right int // so many of the last columns are plain numbers
+	Right int  // so many of the last columns are plain numbers
+	Asked bool // it is of what a flag asked for
 }
 
 // Tables are a comparison's: for each server but the first the verdict with its figures, and then the latency
@@ -43,6 +47,68 @@ func Tables(o *compare.Outcome) (all []Table) {
 	return all
 }
 
+// verdict is a comparison's sentence, with the figures where it is decided, and with what failed. A figure of the other
+// server is the first's times the ratio, which is of pairs: medians of each alone may contradict it.
+func verdict(o *compare.Outcome, i int) string {
+	c := o.Comparisons[i]
+	says := c.Says
+	switch c.Verdict {
+	case compare.Dearer, compare.Cheaper, compare.Same:
+		base := o.Servers[0].CPUPerRequest
+		says += fmt.Sprintf("; %s against %s", words.Time(base*c.CPUPerRequest.Ratio), words.Time(base))
+	}
+	if c.Failed != "" {
+		says += "; " + c.Failed
+	}
+	return says
+}
+
+// because says in a line why a server costs more or less than the first: of what kind of work that is, or which system calls
+// the dearer one makes more often. It is empty where nothing is to be explained.
+func because(o *compare.Outcome, i int) string {
+	c, base, other := o.Comparisons[i], o.Servers[0].CallsBy, o.Servers[i+1].CallsBy
+	switch {
+	case o.Why != nil && i < len(o.Why.Comparisons):
+		says, _, _ := strings.Cut(o.Why.Comparisons[i].Says, "; ")
+		return says
+	case c.Verdict != compare.Dearer && c.Verdict != compare.Cheaper:
+		return ""
+	case base == nil || other == nil:
+		return "not known, since system calls were not counted; a note of -v says why"
+	}
+	more, sum := map[string]float64{}, 0.0 // calls of the one that costs more
+	both := maps.Clone(base)
+	maps.Copy(both, other)
+	for name := range both {
+		by := other[name] - base[name]
+		if c.Verdict == compare.Cheaper {
+			by = -by
+		}
+		if by >= leastCalls*max(1, base[name]) && !slices.Contains(waits, profile.WorkOfCall(name)) {
+			more[name], sum = by, sum+by
+		}
+	}
+	if math.Abs(c.CPUPerRequest.Ratio-1)*o.Servers[0].CPUPerRequest > sum*mostOfCall {
+		return "not its system calls, so its own code or what those do; --why says which kind of work"
+	}
+	names := slices.SortedFunc(maps.Keys(more), func(a, b string) int { return cmp.Or(cmp.Compare(more[b], more[a]), cmp.Compare(a, b)) })
+	for n, name := range names {
+		names[n] = fmt.Sprintf("%s %s against %s", name, each(other[name]), each(base[name]))
+	}
+	return "system calls a request: " + strings.Join(names[:min(len(names), mostNamed)], ", ")
+}
+
+// Calls that the dearer server makes more often by less, as a share or a request, are not named as a cause, nor more than so
+// many, nor any where a difference is more than so many seconds for each of them.
+const (
+	leastCalls = 0.25
+	mostNamed  = 3
+	mostOfCall = 20e-6
+)
+
+// waits are the kinds of calls of which it depends on time how often they are made.
+var waits = []profile.Work{"lock", "wait", "scheduler"}
+
 // each prints a number of times a request.
 func each(v float64) string { return words.Grouped(v, -2) }
 
@@ -53,7 +119,8 @@ func size(v float64) string { return strings.Replace(words.Size(int(v)), "\u00a0
 // compared are the metrics of one server beside the first's, those that decide first.
 func compared(o *compare.Outcome, i int) Table {
 	c, base, other := o.Comparisons[i], o.Servers[0], o.Servers[i+1]
-	t := Table{Name: c.Says, Head: []string{"", c.Name + " over " + c.Base, c.Name, c.Base}, Right: 2}
+	t := Table{Name: verdict(o, i), Head: []string{"", c.Name + " over " + c.Base, c.Name, c.Base}, Right: 2,
+		Asked: c.Verdict == compare.Uncosted}
 	for _, row := range []struct {
 		name        string
 		ratio       *compare.Ratio // nil of what is shown only
@@ -73,7 +140,7 @@ func compared(o *compare.Outcome, i int) Table {
 		}
 		over := ""
 		if row.ratio != nil {
-			over = row.ratio.String()
+			over, row.other = row.ratio.String(), row.base*row.ratio.Ratio
 		}
 		t.Rows = append(t.Rows, []string{row.name, over, row.print(row.other), row.print(row.base)})
 	}
@@ -93,7 +160,7 @@ var walls = strings.NewReplacer("server-cpu", "server CPU", "wire", "the wire", 
 func wall(m compare.Measured) string { return walls.Replace(m.Bound) }
 
 func curve(c *compare.Curve) Table {
-	t := Table{Name: "Latency at fixed rates", Head: []string{"requests/s", "server", "p50", "p90", "p99", "p999"},
+	t := Table{Name: "Latency at fixed rates", Head: []string{"requests/s", "server", "p50", "p90", "p99", "p999"}, Asked: true,
 		Says: fmt.Sprintf("open loop, %s of %s s at each rate; shares are of %s requests/s, the closed loop of %s",
 			words.Count(c.Blocks, "block"), words.Number(c.SlotS), whole(c.ClosedLoopRPS), c.Slowest)}
 	for _, p := range c.Points {
@@ -164,7 +231,7 @@ func calls(servers []compare.Measured) Table {
 
 // why is of what kind of work the difference is.
 func why(r compare.Reasons) Table {
-	t := Table{Name: fmt.Sprintf("Why %s differs from %s", r.Name, r.Base), Says: r.Says,
+	t := Table{Name: fmt.Sprintf("Why %s differs from %s", r.Name, r.Base), Says: r.Says, Asked: true,
 		Head: []string{"CPU a request", r.Base, r.Name, "difference", "share of it"}}
 	for _, k := range append(slices.Clone(r.Kinds), r.All) {
 		share := "–"

@@ -72,6 +72,7 @@ func outcome() *compare.Outcome {
 }
 
 func TestWhatIsPrintedStaysWhatItWas(t *testing.T) {
-	golden(t, "lines.txt", strings.Join(Lines(outcome()), "\n")+"\n")
+	golden(t, "lines.txt", strings.Join(Lines(outcome(), true), "\n")+"\n")
+	golden(t, "first.txt", strings.Join(Lines(outcome(), false), "\n")+"\n")
 	golden(t, "comment.md", Markdown(outcome()))
 }
