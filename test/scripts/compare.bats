@@ -82,14 +82,14 @@ measures() {
 $1" >"$work/log" 2>&1 3>&- &
   local made=$! _
   for _ in $(seq 1200); do
-    if grep -q 'block 1' "$work/log" || ! kill -0 "$made" 2>/dev/null; then break; fi
+    if grep -q 'nothing known yet' "$work/log" || ! kill -0 "$made" 2>/dev/null; then break; fi
     sleep 0.25
   done
   kill -INT -- "-$made" 2>/dev/null || true
   wait "$made" || true
   cat "$work/log"
-  if ! grep -q '^linerate: --budget .* or less --warmup$' "$work/log"; then
-    grep -q '^blocks of about' "$work/log" && grep -q 'block 1' "$work/log"
+  if ! grep -q '^linerate: a block takes about' "$work/log"; then
+    grep -q '^blocks of about' "$work/log" && grep -q 'nothing known yet' "$work/log"
   fi
 }
 
@@ -134,7 +134,7 @@ $1" >"$work/log" 2>&1 3>&- &
   printf '%s\n' "$stderr" "$output"
   # What else runs here may spoil trials, but never makes the costlier one the cheaper.
   [[ $status == [012] && $output != *"costs less"* ]]
-  [ "$status" -ne 0 ] || [[ ${lines[0]} == new\ costs\ *more* ]]
+  [ "$status" -ne 0 ] || [[ ${lines[0]} == new\ costs\ *CPU\ a\ request* ]]
   # Nothing is left: no process, and no file beside those that were there.
   [ "$(ls -A "$work")" = "$(printf '%s\n' linerate server-new server-old)" ]
   run ! pgrep -f "^$work/"
