@@ -65,7 +65,11 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 		}
 	}
 	if err != nil {
-		err = errors.New(strings.TrimPrefix(err.Error(), fmt.Sprintf("target %q, ", c.URL)))
+		says := strings.TrimPrefix(err.Error(), fmt.Sprintf("target %q, ", c.URL))
+		if errors.Is(err, load.ErrNotReached) {
+			says += "; start it first, or correct its host and port"
+		}
+		err = errors.New(says)
 	}
 	if err == nil && c.HDR != "" {
 		err = writeHDR(c.HDR, &r.Summary)

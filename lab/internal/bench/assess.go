@@ -101,9 +101,8 @@ func (r *Run) measured(i int) compare.Measured {
 	return m
 }
 
-// ratios are those of two trials' figures, in the blocks in which servers a and b have both a valid
-// one. A block that cannot tell, for want of a figure or with one of 0, has 0: it counts, and so makes
-// every answer harder to reach.
+// ratios are those of two trials' figures, in the blocks in which servers a and b have both a valid one. A block that cannot
+// tell has 0: it counts, and so makes every answer harder to reach.
 func (r *Run) ratios(a, b, over, under int, metric string) (all []float64) {
 	for _, block := range r.Blocks {
 		if !valid(block.Trials[a]) || !valid(block.Trials[b]) {
@@ -119,8 +118,7 @@ func (r *Run) ratios(a, b, over, under int, metric string) (all []float64) {
 }
 
 // ratio is that of a metric of a server to the first's; nil where no block has the metric. Those of cost are there once
-// more where the control repeats one of the two. A server that ran already has one start only, which the control
-// then shares: it shows nothing of what starts alone do.
+// more where the control repeats one of the two, but for servers that ran already, of which it shares the one start.
 func (r *Run) ratio(i int, metric string) *compare.Ratio {
 	all, again := compare.Ratios{Each: r.ratios(i, 0, i, 0, metric)}, len(r.Servers)
 	x := compare.Over(all.Each, r.level())
@@ -145,8 +143,7 @@ func (r *Run) ratio(i int, metric string) *compare.Ratio {
 	return x
 }
 
-// controlAlpha is the probability that the A/A control is said to differ where nothing differs, over
-// both metrics, both directions and any number of blocks.
+// controlAlpha is how likely a control that is alike is said to differ, by any metric, direction and number of blocks.
 const controlAlpha = 0.01
 
 // control says how one server that was measured twice differed from itself; empty if it did not.
@@ -163,10 +160,9 @@ func (r *Run) control() string {
 	return ""
 }
 
-// strange says that more ran beside one of two servers, which makes the other look better: work that one leaves
-// behind, which runs in the other's slots, or work of strangers that follows one of them. It is empty if that
-// cannot explain the ratio. As long as all blocks say so the ratio is not believed either: a verdict may come before
-// the bet can tell.
+// strange says that more ran beside one of two servers: work that the other leaves behind, which runs in its slots, or work
+// of strangers that follows it. It is empty if that cannot explain the ratio. As long as all blocks say so the ratio is not
+// believed either: a verdict may come before the bet can tell.
 func (r *Run) strange(i int, ratio *compare.Ratio) string {
 	var more []float64
 	for _, b := range r.Blocks {
@@ -190,27 +186,11 @@ func (r *Run) strange(i int, ratio *compare.Ratio) string {
 // mostFailed is the share of a server's answers that may be wrong, or not come, where anything is said of its cost.
 const mostFailed = 0.01
 
-// A tally is how many requests had a wrong answer or none, of how many; what was wrong with the first; and how many were
-// asked again, since the server closed their connection as they came.
-type tally struct {
-	failed, asked, again int64
-	first                string
-}
-
-func (t *tally) add(failed, asked int64, first string) {
-	t.failed, t.asked, t.first = t.failed+failed, t.asked+asked, cmp.Or(t.first, first)
-}
-
-// of is a number of answers as a share.
-func (t tally) of(n int64) float64 { return float64(n) / max(1, float64(t.asked)) }
-
 // tally is that of a server so far, the look included.
-func (r *Run) tally(i int) tally {
+func (r *Run) tally(i int) measure.Tally {
 	t := r.Servers[i].seen
 	for _, b := range r.Blocks {
-		one := b.Trials[i]
-		t.add(one.Failed, one.Asked, one.First)
-		t.again += one.Crossed
+		t.Add(b.Trials[i].Tally)
 	}
 	return t
 }
@@ -219,25 +199,26 @@ func (r *Run) tally(i int) tally {
 // one is above the most, or they lie further apart than chance has it, by three standard errors.
 func (r *Run) failing(i int) (says string, much bool) {
 	x, y := r.tally(i), r.tally(0)
-	for n, t := range []tally{x, y} {
-		what := "failed, the first: " + t.first
-		if status, is := strings.CutPrefix(t.first, "status "); is {
+	for n, t := range []measure.Tally{x, y} {
+		what := "failed, the first: " + t.First
+		if status, is := strings.CutPrefix(t.First, "status "); is {
 			what = "were " + status
 		}
 		for _, one := range []struct {
 			n    int64
 			what string
-		}{{t.failed, what}, {t.again, "came only when they were asked for again, since it closed their connections"}} {
+		}{{t.Failed, what}, {t.Again, "came only when they were asked for again, since it closed their connections"}} {
 			if one.n > 0 {
-				says += fmt.Sprintf("; %s of the answers of %s (%s of %s) %s", words.Share(t.of(one.n)), r.Servers[i*(1-n)].Name,
-					words.Thousands(int(one.n)), words.Thousands(int(t.asked)), one.what)
+				says += fmt.Sprintf("; %s of the answers of %s (%s of %s) %s", words.Share(t.Share(one.n)), r.Servers[i*(1-n)].Name,
+					words.Thousands(int(one.n)), words.Thousands(int(t.Asked)), one.what)
 			}
 		}
 	}
-	both := float64(x.failed+y.failed) / max(1, float64(x.asked+y.asked))
-	apart := 3 * math.Sqrt(both*(1-both)*(1/max(1, float64(x.asked))+1/max(1, float64(y.asked))))
-	much = max(x.of(x.failed), y.of(y.failed)) > mostFailed || math.Abs(x.of(x.failed)-y.of(y.failed)) > apart
-	return strings.TrimPrefix(says, "; "), much
+	both := x
+	both.Add(y)
+	share, by := both.Share(both.Failed), x.Share(x.Failed)-y.Share(y.Failed)
+	apart := 3 * math.Sqrt(share*(1-share)*(x.Share(1)+y.Share(1)))
+	return strings.TrimPrefix(says, "; "), max(x.Share(x.Failed), y.Share(y.Failed)) > mostFailed || math.Abs(by) > apart
 }
 
 // comparison judges a server against the first.
@@ -297,8 +278,7 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	return c
 }
 
-// never says of a server that was never steady how its cost went on; empty if it was, and where
-// its warm-up was given.
+// never says of a server that was never steady how its cost went on; empty if it was, or its warm-up was given.
 func (r *Run) never(i int) string {
 	why := r.changes(i)
 	if r.Warmup != nil || why == "" {
@@ -307,8 +287,7 @@ func (r *Run) never(i int) string {
 	return fmt.Sprintf("%s: %s; a larger --budget looks on for longer, and --warmup takes it as it is then", r.Servers[i].Name, why)
 }
 
-// changes says how a server's CPU a request went the same way in block after block, from one half
-// of its slots to the other; empty if it did not.
+// changes says how a server's CPU a request went the same way in block after block, from half to half; empty if it did not.
 func (r *Run) changes(i int) string {
 	var ratios []float64
 	for _, t := range r.trials(i) {

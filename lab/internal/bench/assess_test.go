@@ -41,7 +41,7 @@ func each(n int, of ...float64) (out []float64) {
 func failing(old, new int64) func(*Run) {
 	return func(r *Run) {
 		for i, n := range []int64{old, new} {
-			t := &r.Blocks[0].Trials[i]
+			t := &r.Blocks[0].Trials[i].Tally
 			if t.Failed, t.Asked = n, 30_000; n > 0 {
 				t.First = "status 500"
 			}

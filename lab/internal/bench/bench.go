@@ -54,8 +54,10 @@ type Bench struct {
 	notes []string      // of what was seen before the first block
 }
 
-// loopback is where servers listen that are started here.
-const loopback = "127.0.0.1"
+const (
+	loopback    = "127.0.0.1"           // where servers listen that are started here
+	leastWarmup = 10 * time.Millisecond // has each connection of a server used before anything counts
+)
 
 // subject is a server as the engine starts or finds it, at the nth place of a block.
 func (b *Bench) subject(s *Server, place int) measure.Subject {
@@ -83,9 +85,8 @@ func (b *Bench) target(name, addr string) load.Target {
 	return t
 }
 
-// plan is what all plans of the engine share. Connections and slots are not among what faults are
-// judged by: with a new connection for each request there are none between two, and in a short slot a
-// busy machine may let nothing be answered.
+// plan is what all plans of the engine share. Faults are not judged by connections, of which there may be none between two
+// requests, nor by slots, since in a short one a busy machine may let nothing be answered.
 func (b *Bench) plan(subjects []measure.Subject) *measure.Plan {
 	p := &measure.Plan{Subjects: subjects, Link: measure.Loopback{}, Self: b.Self, Loader: b.Self, Clock: measure.NewClock(),
 		ServerCPUs: b.ServerCPUs, ClientCPUs: b.ClientCPUs, Seed: b.Seed, Unlike: true, Ready: b.Ready,
@@ -104,9 +105,6 @@ func (b *Bench) subjects() (all []measure.Subject) {
 	}
 	return all
 }
-
-// leastWarmup has each connection of a server used before anything counts.
-const leastWarmup = 10 * time.Millisecond
 
 // place finds the servers that run already, or free ports for those that are started.
 func (b *Bench) place() (err error) {
@@ -137,8 +135,7 @@ func (b *Bench) place() (err error) {
 	return err
 }
 
-// Compare looks at the servers and compares them until the answer is known. There may be an outcome
-// and an error.
+// Compare looks at the servers and compares them until the answer is known. There may be an outcome and an error.
 func (b *Bench) Compare(ctx context.Context) (*compare.Outcome, error) {
 	if err := b.place(); err != nil {
 		return nil, err
@@ -178,7 +175,7 @@ func (b *Bench) Compare(ctx context.Context) (*compare.Outcome, error) {
 	return out, err
 }
 
-// lock takes the lock of the machine, or waits for it where that is asked for.
+// lock takes the lock of the machine, or waits for it if that is asked for.
 func (b *Bench) lock(ctx context.Context) (release func(), err error) {
 	for said := false; ; said = true {
 		release, err = proc.LockMachine()
@@ -199,9 +196,6 @@ func (b *Bench) lock(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// planRounds is how many slots each server has in a block beside which it is profiled.
-const planRounds = 8
-
 // explain adds which system calls requests make, and with Why of what kind of work the difference is.
 func (b *Bench) explain(ctx context.Context, o *compare.Outcome) error {
 	told := func(c compare.Comparison) bool { return c.Verdict != compare.Invalid && c.Verdict != compare.Failing }
@@ -209,7 +203,7 @@ func (b *Bench) explain(ctx context.Context, o *compare.Outcome) error {
 		return nil
 	}
 	p := b.plan(b.subjects())
-	p.Slot, p.Rounds = b.slot(), planRounds
+	p.Slot, p.Rounds = b.slot(), 8
 	if err := why.Calls(ctx, *p, o, b.Show); err != nil || !b.Why {
 		return err
 	}

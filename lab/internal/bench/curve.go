@@ -25,8 +25,7 @@ type Rate struct {
 	Share bool
 }
 
-// Rates are written in requests a second or as shares of the closed loop, as 1000,2000,5000 or 50%,80%; 10%..90% has
-// steps of a tenth.
+// Rates are in requests a second or shares of the closed loop, as 1000,2000 or 50%,80%; 10%..90% has steps of a tenth.
 type Rates []Rate
 
 // UnmarshalText reads rates.
@@ -61,9 +60,8 @@ func parseRate(text string) (r Rate, ok bool) {
 // fewestRequests that a slot of the curve has at its lowest rate.
 const fewestRequests = 200
 
-// Curve measures the latency at fixed rates, in an open loop, and adds it to what a comparison of the
-// same servers came to. Each request is due at a time that was fixed before, and its latency counts
-// from then. So a server that stalls cannot put off the requests that would show it.
+// Curve measures the latency at fixed rates, and adds it to what a comparison of the same servers came to. Each request is
+// due at a time that was fixed before, and its latency counts from then: a server that stalls cannot put it off.
 func (b *Bench) Curve(ctx context.Context, o *compare.Outcome) error {
 	if len(b.Rates) == 0 {
 		return nil
@@ -146,8 +144,7 @@ func (b *Bench) rates(ctx context.Context, rps []float64, seconds float64, draw 
 	return trials, err
 }
 
-// The limits of what a slot at a rate may say.
-const (
+const ( // the limits of what a slot at a rate may say
 	mostLag   = 1e-3 // seconds that a hundredth of the requests may be sent late
 	mostShare = 0.5  // of the p99 that such lateness may be
 	mostShort = 0.02 // share of the requests due without an answer in the slot

@@ -29,14 +29,12 @@ type looker struct {
 	usual    float64           // what a request of the reference cost at first
 }
 
-// look starts all servers side by side, or finds those that run, asks each, loads each, and refuses what cannot be
-// compared. Then it loads each until it is steady, if that is asked for. It gives how long the servers of a block take to
-// start and end.
+// look starts all servers side by side, or finds those that run, asks and loads each, and refuses what cannot be compared.
+// Then it loads each until it is steady, if that is asked for. It gives how long a block's servers take to start and end.
 //
-// A neighbour's load makes all that runs on a core cost more, by a tenth or by half, for a second or
-// for ten, and a server that warms up looks the same. So while it is loaded, a server takes turns with
-// another whose cost does not depend on its age, on the same cores, and its own cost is told by what
-// that one's was in the next turn.
+// A neighbour's load makes all that runs on a core cost more, by a tenth or by half, for a second or for ten, and a server
+// that warms up looks the same. So a server takes turns with a reference, whose cost does not depend on its age, on the same
+// cores, and its own cost is told by what that one's was in the next turn.
 func (b *Bench) look(ctx context.Context) (beside time.Duration, err error) {
 	l := &looker{Bench: b, subjects: b.subjects()}
 	if b.Warmup != nil {
@@ -127,14 +125,9 @@ func (l *looker) again(ctx context.Context) error {
 func (l *looker) turn(ctx context.Context, i int, length time.Duration) (t turn, r load.SlotReport, err error) {
 	r, cpu, err := l.Turn(ctx, i, length)
 	if err == nil && r.Failed != "" {
-		err = cmp.Or(l.rest(ctx), fmt.Errorf("%s: %s: %s", l.subjects[i].Name(), l.load(), r.Failed))
+		err = cmp.Or(l.rest(ctx), fmt.Errorf("%s: under %s it failed: %s", l.subjects[i].Name(), words.Count(l.Connections, "connection"), r.Failed))
 	}
 	return turn{requests: r.Turn.Requests, cpu: cpu.Seconds()}, r, err
-}
-
-// load is the load in words.
-func (l *looker) load() string {
-	return fmt.Sprintf("under %s with %d in flight on each it failed", words.Count(l.Connections, "connection"), l.Pipelining)
 }
 
 const (
@@ -144,9 +137,12 @@ const (
 	// slowFactor times that, and taken for steady.
 	slowFill   = 300 * time.Millisecond
 	slowFactor = 5
-	// mostForks is the share of requests for each of which a server may start a process and let it end
-	// without a trace.
-	mostForks = 0.05
+	mostForks  = 0.05 // the share of requests for each of which a server may start a process that ends without a trace
+	// fewConnections fit into any server's queue of new ones.
+	fewConnections = 4
+
+	referenceSlot  = 25 * time.Millisecond
+	referenceFirst = 250 * time.Millisecond // after which it is as it stays
 )
 
 // first loads each server for the first time, to see whether it bears that and how fast it is.
@@ -190,8 +186,8 @@ func (l *looker) first(ctx context.Context) error {
 // beside tells whether there is a reference.
 func (l *looker) beside() bool { return len(l.subjects) > len(l.Servers) }
 
-// give loads a server in some turns more, and tells what each cost by what the reference did beside it. fill
-// is how long the connections waited for their first answers in the last one.
+// give loads a server in some turns more, and tells what each cost by what the reference did beside it. fill is how long the
+// connections waited for their first answers in the last one.
 func (l *looker) give(ctx context.Context, i, n int, length time.Duration) (fill time.Duration, err error) {
 	s := l.Servers[i]
 	var turns []turn
@@ -231,15 +227,15 @@ func (l *looker) rest(ctx context.Context) error {
 		return err
 	}
 	for i, server := range l.Servers {
-		failed, asked, first := s.Targets[i].Failed()
-		server.seen.add(failed, asked, first)
-		if n := mostFailed * float64(asked); float64(failed) <= n+3*math.Sqrt(n) {
+		t := measure.TallyOf(s.Targets[i])
+		server.seen.Add(t)
+		if n := mostFailed * float64(t.Asked); float64(t.Failed) <= n+3*math.Sqrt(n) {
 			continue
 		}
-		says := fmt.Errorf("%s: %s: %s of %s requests, the first: %s", server.Name, l.load(), words.Thousands(int(failed)),
-			words.Thousands(int(asked)), first)
+		says := fmt.Errorf("%s: under %s with %d in flight on each it failed: %s of %s requests, the first: %s", server.Name,
+			words.Count(l.Connections, "connection"), l.Pipelining, words.Thousands(int(t.Failed)), words.Thousands(int(t.Asked)), t.First)
 		switch {
-		case strings.Contains(first, "429"):
+		case strings.Contains(t.First, "429"):
 			return fmt.Errorf("%w; the server limits its rate: switch that off, or stay below it with --rate", says)
 		case l.NoKeepalive && l.Connections > fewConnections:
 			return fmt.Errorf("%w, as where a queue of new connections is short; --connections %d", says, fewConnections)
@@ -249,16 +245,8 @@ func (l *looker) rest(ctx context.Context) error {
 	return nil
 }
 
-// fewConnections fit into any server's queue of new ones.
-const fewConnections = 4
-
-const (
-	referenceSlot  = 25 * time.Millisecond
-	referenceFirst = 250 * time.Millisecond // after which it is as it stays
-)
-
-// settle loads each server until it is steady, if that is asked for and its CPU time can be read. All are then warmed up
-// alike: a server that by chance seemed warm sooner than its equal would cost more.
+// settle loads each server until it is steady, if that is asked for. All are then warmed up alike: one that by chance seemed
+// warm sooner than its equal would cost more.
 func (l *looker) settle(ctx context.Context) error {
 	for i, s := range l.Servers {
 		if l.beside() && s.warm == 0 {

@@ -17,16 +17,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// Two git revisions of a project are built beside each other without touching the caller's files.
-//
-// Each gets a git worktree of its own below a directory for temporary files, and is built there. What
-// is not committed counts too where no revision is named: it is written into a commit that no branch
-// has, by an index of its own; git removes such a commit when it next collects garbage. What git
-// ignores, such as a folder of installed packages, is in no worktree: the build has to make it.
+// Two git revisions are built beside each other, each in a worktree of its own below a directory for temporary files. What
+// is not committed counts too where no revision is named: it is in a commit that no branch has, which git removes when it
+// next collects garbage. What git ignores, such as a folder of installed packages, the build has to make.
 
-// cleaner waits for the end of its input, which comes with that of this process, however it ends. Then it removes the
-// worktrees, git's records of them, and last their directory. A build may leave directories that nobody may write to,
-// and may write while it is ended.
+// cleaner waits for the end of its input, which comes with that of this process, however it ends, and removes the worktrees.
+// A build may leave directories that nobody may write to, and may write while it is ended.
 const cleaner = `cat
 for i in 1 2 3 4 5; do
   rm -rf "$1"/* && break
@@ -38,8 +34,7 @@ for tree in base head; do
 done
 rmdir "$1"`
 
-// uncommitted prints a commit of the working tree as it stands, which is HEAD where that is the same. An index that begins
-// with HEAD's writes no file again that has not changed.
+// uncommitted prints a commit of the working tree as it stands, which is HEAD where that is the same.
 const uncommitted = `set -e
 git read-tree HEAD
 git add --all

@@ -15,10 +15,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// A block takes at most a fifteenth of the budget, so that there are blocks enough for a verdict. Within that, its slots
-// take as long as its servers take to start and end, or a fortieth of the budget: what differs between slots averages
-// out, and what differs between starts does not. Slots of the first blocks, the fewest that tell, take a quarter of that,
-// since a large difference needs no more.
+// A block takes at most a fifteenth of the budget. Within that, its slots take as long as its servers take to start and end,
+// or a fortieth of the budget: what differs between slots averages out, and what differs between starts does not. Those of
+// the first blocks, the fewest that tell, take a quarter of that, since a large difference needs no more.
 const (
 	leastRounds = 2
 	mostRounds  = 100
@@ -36,11 +35,10 @@ const (
 	perFlight = 4
 )
 
-// How many times its budget a run may take where that is likely to decide, and for the fewest blocks that tell, among
-// servers that start or answer slowly. A limit that is given is in place of both.
+// How many times its budget a run may take, if no limit is given.
 const (
-	beyond  = 1.5
-	slowest = 3
+	beyond  = 1.5 // where that is likely to decide
+	slowest = 3   // for the fewest blocks that tell, of servers that start or answer slowly
 )
 
 // A Run is the blocks of a comparison so far.
@@ -101,11 +99,9 @@ func (r *Run) rounds(n int) int {
 	return min(max(int(slots/r.round), leastRounds), r.most)
 }
 
-// slot is the length of a slot for the slowest of the servers: long enough for a hundred requests,
-// and for so many times those that are in flight at its ends. Among fast servers short slots are best,
-// since what disturbs one of them then disturbs the next as well: neighbouring slots differ by the same
-// share whether they last 50 ms or 500, so what counts is how many there are. Shorter ones would be
-// spent on the change from one server to the next, which takes two to five.
+// slot is the length of a slot for the slowest of the servers. Among fast servers short slots are best, since what disturbs
+// one of them then disturbs the next as well: neighbouring slots differ by the same share whether they last 50 ms or 500, so
+// what counts is how many there are. Shorter ones would be spent on the change to the next server, which takes 2 to 5.
 func (b *Bench) slot() time.Duration {
 	length := leastSlot.Seconds()
 	for _, s := range b.Servers {
@@ -165,7 +161,7 @@ func valid(t measure.Trial) bool { return len(t.Faults) == 0 }
 // mostFailing is how many blocks in a row may tell nothing.
 const mostFailing = 3
 
-// fails tells whether the latest blocks told nothing of any server, so that going on is of no use.
+// fails tells whether the latest blocks told nothing of any server.
 func (r *Run) fails() bool {
 	n := len(r.Blocks)
 	return n >= mostFailing && !slices.ContainsFunc(r.Blocks[n-mostFailing:], func(b Block) bool {
@@ -197,12 +193,11 @@ func (r *Run) spent(out *compare.Outcome) bool {
 	return false
 }
 
-// mostIdle is what the other servers may use in a server's slots, as a share of a core. Runtimes clean up
-// and compile after their load, alike on both sides; where they do not, the bet on strangers tells.
+// mostIdle is what the other servers may use in a server's slots, as a share of a core. Runtimes clean up and compile after
+// their load, alike on both sides; where they do not, the bet on strangers tells.
 const mostIdle = 0.25
 
-// order draws the slots of a block: in each round each server has one. The draw does not depend on
-// other blocks or their number.
+// order draws the slots of a block, in each round one of each server. The draw does not depend on other blocks.
 func (r *Run) order(n int) (order []int) {
 	source := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "seed %d block %d", r.Seed, n))))
 	for range r.Rounds {
@@ -211,9 +206,8 @@ func (r *Run) order(n int) (order []int) {
 	return order
 }
 
-// block measures one block. What a server is called decides nothing else: which is started first,
-// and which has which port and place with the client, is as the order was drawn. So servers that do not
-// differ are exchangeable, which package compare relies on.
+// block measures one block. Which server is started first, and which has which port and place with the client, is as the
+// order was drawn. So servers that do not differ are exchangeable, which package compare relies on.
 func (r *Run) block(ctx context.Context, n int) (out Block, err error) {
 	began, order := time.Now(), r.order(n)
 	first := slices.Clone(order[:len(r.Servers)+1])
@@ -235,7 +229,7 @@ func (r *Run) block(ctx context.Context, n int) (out Block, err error) {
 		t := made[slices.Index(first, i)]
 		t.Faults = slices.DeleteFunc(t.Faults, func(f measure.Fault) bool {
 			return f.Name == gate.IdleServers && t.Metrics[idle] < mostIdle ||
-				(f.Name == gate.WrongAnswer || f.Name == gate.Errors) && 20*t.Failed < t.Asked // their share is told
+				(f.Name == gate.WrongAnswer || f.Name == gate.Errors) && 20*t.Tally.Failed < t.Tally.Asked // their share is told
 		})
 		out.Trials = append(out.Trials, t)
 	}

@@ -21,21 +21,17 @@ import (
 
 // A Server is one side of a comparison: a command that is started here, or a server that runs already.
 type Server struct {
-	Name string
-	// Command is the words of the command, with {addr}, {host} and {port} to be filled in. It is empty
-	// for a server that runs already.
-	Command []string
-	Dir     string // where the command starts
-	URL     string // of a server that runs already, http://HOST:PORT, https://HOST:PORT or unix:/PATH
-	// Subject is whose CPU time is read of a server that runs already, as pid:1234 or cgroup:/PATH;
-	// empty if only its address is known.
-	Subject string
-	Commit  string // that was built for the command; empty if nothing was
+	Name    string
+	Command []string // with {addr}, {host} and {port} to be filled in; empty for a server that runs already
+	Dir     string   // where the command starts
+	URL     string   // of a server that runs already, http://HOST:PORT, https://HOST:PORT or unix:/PATH
+	Subject string   // whose CPU time is read of that, as pid:1234 or cgroup:/PATH; empty if only its address is known
+	Commit  string   // that was built for the command; empty if nothing was
 
 	running *measure.Running // if it runs already
 
 	// What the look sees of it.
-	seen   tally         // of its answers to the load
+	seen   measure.Tally // of its answers to the load
 	chatty bool          // it prints a line for each request
 	turns  []turn        // its load so far
 	rate   float64       // requests a second under the load asked for, roughly
@@ -49,14 +45,13 @@ const mostServers = 16
 
 var (
 	nameOf = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$`) // what a server may be called: it stands in sentences
-	// forShell is a word that means something to a shell only. A server that is given "|" as a word would
-	// do something else than what was meant. A word with a blank was in quotes.
+	// forShell is a word that means something to a shell only, and something else to a server that is given it. A word with a
+	// blank was in quotes.
 	forShell = regexp.MustCompile("^([0-9]?[<>].*|\\|\\|?|&&?|;|[$`].*)$|^\\S+;$")
 )
 
-// parseServers parses arguments of the form NAME=COMMAND, NAME=http://HOST:PORT (or https), or with
-// pid:PID@ or cgroup:/PATH@ before such an address. The first is the one that the others are compared
-// with.
+// parseServers parses arguments of the form NAME=COMMAND, NAME=http://HOST:PORT (or https), or with pid:PID@ or cgroup:/PATH@
+// before such an address. The others are compared with the first.
 func parseServers(args []string) (out []*Server, err error) {
 	if len(args) < 2 || len(args) > mostServers {
 		return nil, fmt.Errorf("%s named; name two to %d, as 'old=./server-old --port {port}' 'new=./server-new --port {port}'",
@@ -180,9 +175,8 @@ func (s *Server) fill(addr string) []string {
 	return strict.Map(s.Command, with.Replace)
 }
 
-// freePorts finds so many ports in a row that nothing listens on, below those from which the kernel
-// takes a connection's own end: a client's connections would else take a server's port between two of
-// its starts.
+// freePorts finds so many ports in a row that nothing listens on, below those from which the kernel takes a connection's own
+// end: a client's connections would else take a server's port between two of its starts.
 func freePorts(n int) (first int, err error) {
 	high := 32_768
 	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")

@@ -13,10 +13,9 @@ import (
 //
 // Steady is a server whose latest stretch, the second half of all its load so far, has two halves that cost the same CPU a
 // request. The stretch grows with the time, because a cost that falls slowly changes little within any fixed time. The halves
-// agree within drift, or where the scatter of single turns explains more than that, and have to be known well enough; at the
-// limit they may differ by as much as that. They agree twice in a row, the second time after half as much load again, since
-// a cost that falls may by chance seem not to once. What falls by a tenth a second is still taken for warm in one look of
-// ten; its comparison is then of servers of that age, as each block's are.
+// agree within drift, or where the scatter of single turns explains more than that, and have to be known well enough; and
+// they agree twice in a row, the second time after half as much load again. What falls by a tenth a second is still taken for
+// warm in one look of ten; its comparison is then of servers of that age, as each block's are.
 //
 // The server was warm from the first moment on, of those that double, from which as much load as a short block has cost the
 // same as the latest stretch. If it is not steady at the limit its blocks decide: never steady is a server whose CPU a

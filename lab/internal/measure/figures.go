@@ -15,8 +15,7 @@ import (
 // figures fills in a trial's slots and metrics.
 func (b *block) figures(i int, w machine.Window) {
 	t, s := &b.trials[i], b.summary.Targets[i]
-	t.Reopened, t.Crossed = s.Reopened, s.Crossed
-	t.Failed, t.Asked, t.First = s.Failed()
+	t.Reopened, t.Tally = s.Reopened, TallyOf(s)
 	m := t.Metrics
 	maps.Copy(m, w.Machine)
 	maps.Copy(m, s.Figures())

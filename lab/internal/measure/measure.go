@@ -25,6 +25,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -148,15 +149,34 @@ type Trial struct {
 	Faults    []Fault           // empty: the trial counts
 	Notes     []string          // what a person is to know of it
 	Reopened  int64             // connections that were opened anew, since the server announced their end
-	Crossed   int64             // requests that met the end of their connection on their way, and were asked again
 	Extra     []load.SlotReport // of the plan's extras
-	// Failed is how many of the requests Asked, warm-ups included, had a wrong answer or none; First says what the first had.
-	Failed, Asked int64
-	First         string
+	Tally     Tally             // warm-ups included
 	// Of a trial in one piece: latencies known only as "less than", and the steps in which they were
 	// recorded.
 	Below, Resolution map[string]float64
 }
+
+// A Tally is how many of some requests had a wrong answer or none, and what the first of these had; and how many met the end
+// of their connection on their way, and were asked again.
+type Tally struct {
+	Failed, Asked, Again int64
+	First                string
+}
+
+// TallyOf is that of a load of a target.
+func TallyOf(s load.TargetSummary) (t Tally) {
+	t.Failed, t.Asked, t.First = s.Failed()
+	t.Again = s.Crossed
+	return t
+}
+
+// Add adds another tally.
+func (t *Tally) Add(o Tally) {
+	t.Failed, t.Asked, t.Again, t.First = t.Failed+o.Failed, t.Asked+o.Asked, t.Again+o.Again, cmp.Or(t.First, o.First)
+}
+
+// Share is a number of requests as a share of all.
+func (t Tally) Share(n int64) float64 { return float64(n) / max(1, float64(t.Asked)) }
 
 // A Fault is why a trial does not count, by its name in package gate.
 type Fault struct{ Name, Detail string }

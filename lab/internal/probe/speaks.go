@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -41,6 +42,9 @@ func Instead(ctx context.Context, t load.Target, failed error) string {
 		return fmt.Sprintf("it speaks %s there, and was asked in %s; ask with %s:// (of a command: %s) and %s --http2",
 			scenario.Spoken(is), scenario.Spoken(t), with, map[string]string{"https": "--tls", "http": "no --tls"}[with],
 			map[string]string{load.HTTP2: "with", "": "without"}[is.Protocol])
+	}
+	if scheme == "https" && errors.Is(failed, io.EOF) {
+		return "it ended the TLS handshake; it may want another name, by --sni, or a certificate of its client, by --cert and --key"
 	}
 	return ""
 }
