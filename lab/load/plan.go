@@ -125,7 +125,7 @@ func (t *Target) check() error {
 	case t.Unix != "" && (t.Unix[0] != '/' || len(t.Unix) > maxUnix):
 		return fmt.Errorf("unix is %.120q; give the whole path of a socket, of up to %d bytes", t.Unix, maxUnix)
 	case t.Close && t.Pipelining > 1:
-		return fmt.Errorf("pipelining is %d; with close each connection takes one request", t.Pipelining)
+		return fmt.Errorf("pipelining is %d, and with close each connection takes one request; leave out one of both", t.Pipelining)
 	}
 	return cmp.Or(within("rate", cmp.Or(t.Rate, 1), 0.001, MaxRate), t.CheckRequests(), within("connections", t.Connections, 1, MaxConnections),
 		within("pipelining", t.Pipelining, 1, MaxPipelining))
