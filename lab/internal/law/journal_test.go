@@ -47,7 +47,7 @@ func TestTheJournalsOwnTrialsKeepTheLaws(t *testing.T) {
 				if held[of.Law]++; !of.Holds {
 					t.Errorf("%s, trial %d: %s %.6g, %s %.6g (%s)", path, trial.Seq, of.Of, of.Stands.Value, of.To, of.Allowed.Value, of.Law)
 				}
-			})
+			}, func(string) {})
 		}
 	}
 	if held[law.InFlight] < 1000 || held[law.Order] < 1000 || said[judge.Sound] < 1000 {

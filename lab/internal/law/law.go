@@ -25,9 +25,10 @@ var text []byte
 
 var file = strict.Embedded[struct {
 	Laws    []strict.Word
-	Rules   []rule
-	Units   []Unit
 	Figures []Figure
+	Units   []Unit
+
+	Rules, Remarks, Follows []rule
 }](text)
 
 // All are all laws, those that rows of tables are held against first.
@@ -62,7 +63,7 @@ func (r Relation) Holds(of, to Quantity, within float64) bool {
 	return (of.Low <= to.High+slack || r == AtLeast) && (of.High >= to.Low-slack || r == AtMost)
 }
 
-// A Result is what became of one law in one row.
+// A Result is what became of one law in one row, or a remark.
 type Result struct {
 	Law      string
 	Of       string // what is held: the name of a figure, or how it follows from figures
@@ -79,167 +80,119 @@ type Result struct {
 
 // A rule is what figures must keep together; laws.toml says what its fields mean.
 type rule struct {
-	Law, Of, To, Says, Without, Note string
-	Relation                         Relation
-	Within                           float64
-	Unit                             metric.Unit
+	Law, Figure, Of, To, Says, Without, Note string
+	Relation                                 Relation
+	Within, Fewest                           float64
+	Unit                                     metric.Unit
+	Numbers                                  []string
 
-	of, to         Formula
-	needs, without uint32 // figures
+	of, to       Formula
+	numbers      []Formula
+	needs, lacks uint32 // figures
 }
-
-// rules are those of laws.toml, with all that follows from their texts.
-var rules = strict.Map(file.Rules, func(r rule) rule {
-	parse := func(text string, needs *uint32) (f Formula, says string) {
-		f, _ = ParseFormula(text, func(id string) (Formula, error) {
-			figure := byID[id]
-			*needs, r.Unit = *needs|1<<figure.place, cmp.Or(r.Unit, figure.Unit)
-			return func(r *Row) Quantity { return r.Get(figure) }, nil
-		})
-		return f, ids.ReplaceAllStringFunc(strings.ReplaceAll(text, "*", "×"), func(id string) string { return byID[id].Name })
-	}
-	r.of, r.Of = parse(r.Of, &r.needs)
-	to, says := parse(r.To, &r.needs)
-	r.to, r.Says = to, cmp.Or(r.Says, says)
-	_, _ = parse(r.Without, &r.without)
-	return r
-})
 
 var ids = regexp.MustCompile(`[a-z_]+`)
 
-// Tolerances beyond rounding.
+// parsed has what follows from the texts of rules.
+func parsed(rules []rule) []rule {
+	return strict.Map(rules, func(r rule) rule {
+		formula := func(text string, figures *uint32) (f Formula, says string) {
+			f, _ = ParseFormula(text, func(id string) (Formula, error) {
+				figure := byID[id]
+				*figures, r.Unit = *figures|1<<figure.place, cmp.Or(r.Unit, figure.Unit)
+				return func(r *Row) Quantity { return r.Get(figure) }, nil
+			})
+			says = strings.ReplaceAll(text, "*", "×")
+			return f, ids.ReplaceAllStringFunc(says, func(id string) string { return cmp.Or(byID[id].Name, id) })
+		}
+		r.of, r.Of = formula(r.Of, &r.needs)
+		to, says := formula(r.To, &r.needs)
+		r.to, r.Says = to, cmp.Or(r.Says, says)
+		_, _ = formula(r.Without, &r.lacks)
+		for _, number := range r.Numbers {
+			f, _ := formula(number, &r.needs)
+			r.numbers = append(r.numbers, f)
+		}
+		return r
+	})
+}
+
+var rules, remarks, follows = parsed(file.Rules), parsed(file.Remarks), parsed(file.Follows)
+
+// fits tells whether a row has what a rule needs.
+func (r *rule) fits(row *Row) bool {
+	return row.has&r.needs == r.needs && row.has&r.lacks == 0 && (!row.Has(Requests) || row.Get(Requests).High >= r.Fewest)
+}
+
+// Tolerances beyond rounding, where laws.toml does not say them.
 const (
 	ofQuantiles = 0.01 // between definitions of a quantile, and for the classes of a histogram
-	ofWindows   = 0.01 // between two clocks that tell the same window
 	ofNominal   = 0.05 // between a duration that was asked for and the one that was
-	fewest      = 100  // requests, below which quantiles and deviations depend on their definition
+	fewest      = 100  // requests, below which quantiles depend on their definition
 	nearly      = 0.1  // within which a duration may be that asked for, although it is printed with a fraction
 	usual       = 10   // seconds that a test lasts if nothing is said of it
 )
 
-// Judge holds a row against all laws for which it has figures.
-func (r *Row) Judge(tell func(Result)) {
+// Judge holds a row against all laws for which it has figures, and then remarks what it admits without breaking one.
+func (r *Row) Judge(tell func(Result), remark func(string)) {
+	x := r.whole()
 	hold := func(of Result) {
 		if of.Stands.Finite() && of.Allowed.Finite() {
 			if of.Holds = of.Relation.Holds(of.Stands, of.Allowed, of.Within); !of.Holds {
-				of.Unless = r.unless(of)
+				of.Unless = x.unless(of)
 			}
 			tell(of)
 		}
 	}
 	for i := range rules {
-		rule := &rules[i]
-		if r.has&rule.needs != rule.needs || r.has&rule.without != 0 {
+		rule, row := &rules[i], x
+		if rule.Law == Total {
+			row = r // what follows from a total adds up to it
+		}
+		little := rule.Law == InFlight && rule.Relation == AtMost
+		if !rule.fits(row) || little && r.Early {
 			continue
 		}
-		of := Result{Law: rule.Law, Of: rule.Of, Stands: rule.of(r), Relation: rule.Relation, To: rule.Says, Allowed: rule.to(r),
+		of := Result{Law: rule.Law, Of: rule.Of, Stands: rule.of(row), Relation: rule.Relation, To: rule.Says, Allowed: rule.to(row),
 			Within: rule.Within, Unit: rule.Unit, Note: rule.Note}
-		if of.Law == Total && of.Within > 0 && (r.Nominal || r.Sampled) {
+		nominal := r.Nominal && (rule.Law == Total || little && !r.Has(Rate))
+		if of.Within > 0 && (nominal || rule.Law == Total && r.Sampled) {
 			of.Within = ofNominal
+		}
+		if little {
+			// Those under way when a window began are in its latencies and not in its time, so a share of them is allowed.
+			window, _ := x.window()
+			of.Stands, of.Within = Exactly(of.Stands.Low), of.Within+x.longest()/window
+			if of.Stands.Value <= 0 {
+				of.Note = "" // says nothing
+			}
 		}
 		hold(of)
 	}
-	if !r.Early && r.Rated() && r.Timed() && r.Has(Connections) {
-		hold(r.little())
-	}
-	if n := r.Get(Requests); !r.Has(Requests) || n.High >= fewest {
-		r.latencies(hold)
-	}
-}
-
-// little holds requests in flight against the most that there can be. Those under way when a window began are in its
-// latencies and not in its time, so a share of them is allowed.
-func (r *Row) little() Result {
-	window, _ := r.window()
-	of := Result{Law: InFlight, Of: "rate × ", Relation: AtMost, To: "connections", Allowed: r.Get(Connections),
-		Within: ofWindows + r.longest()/window, Unit: metric.Count}
-	rate := r.Get(Rate)
-	if !r.Has(Rate) {
-		rate, of.Of = r.Get(Requests).Over(r.Get(Duration)), "requests / duration × "
-		if r.Nominal {
-			of.Within += ofNominal - ofWindows
+	x.order(hold)
+	for i := range remarks {
+		if rule := &remarks[i]; rule.fits(x) && !rule.Relation.Holds(rule.of(x), rule.to(x), 0) {
+			remark(fill(rule.Says, strict.Map(rule.numbers, func(f Formula) float64 { return f(x).Value })...))
 		}
 	}
-	latency, says := r.Get(Average), "mean"
-	if !r.Has(Average) {
-		latency, _ = means(r.quantiles(), Quantity{})
-		says = "what the quantiles leave at least for the mean"
-	}
-	if of.Of += says; r.Has(Depth) {
-		of.Allowed, of.To = of.Allowed.Times(r.Get(Depth)), "connections × pipelining"
-	}
-	if of.Stands = Exactly(rate.Times(latency).Low); of.Stands.Value > 0 {
-		of.Note = "The least that rate and latency put in flight, against connections × pipelining."
-	}
-	return of
 }
 
-// window is how long the test took at least, in seconds; told is false if that is only what is usual.
-func (r *Row) window() (seconds float64, told bool) {
-	d, over := r.Get(Duration), r.Get(Requests).Over(r.Get(Rate))
-	switch {
-	case r.Has(Duration):
-		return max(d.Low, 1e-3), true
-	case r.Has(Requests) && r.Has(Rate) && over.Finite():
-		return max(over.Low, 1e-3), true
+// order holds quantiles against each other, the least and the greatest.
+func (r *Row) order(hold func(Result)) {
+	quantiles := r.quantiles()
+	if len(quantiles) == 0 || r.Has(Requests) && r.Get(Requests).High < fewest {
+		return
 	}
-	return usual, false
-}
-
-// longest is the longest latency that is known.
-func (r *Row) longest() float64 {
-	longest := max(r.Get(Average).High, r.Get(greatest).High)
-	for _, q := range r.quantiles() {
-		longest = max(longest, q.High)
-	}
-	return longest
-}
-
-// means are what rising quantiles leave for the mean: at least, and at most if the greatest value
-// is known. What lies between two of them has at least the value of the first, and at most that of the second.
-func means(all []Value, greatest Quantity) (least, atMost Quantity) {
-	before := Value{Figure: Figure{place: most}}
-	for _, q := range append(slices.Clip(all), Value{Figure{place: most + parts}, greatest}) {
-		share := Exactly(q.share() - before.share())
-		least, atMost = least.Plus(before.Times(share)), atMost.Plus(q.Times(share))
+	before := Value{least, r.Get(least)}
+	for i, q := range append(slices.Clip(quantiles), Value{greatest, r.Get(greatest).Times(Exactly(1 + ofQuantiles))}) {
+		of := Result{Law: Order, Of: before.Name, Stands: before.Quantity, Relation: AtMost, To: q.Name, Allowed: q.Quantity,
+			Unit: metric.Second}
+		if before.Name == "p50" && i < len(quantiles) {
+			of.Note = "The median against the next quantile."
+		}
+		if (i > 0 || r.Has(least)) && (i < len(quantiles) || r.Has(greatest)) {
+			hold(of)
+		}
 		before = q
-	}
-	return least, atMost
-}
-
-// latencies holds quantiles and the deviation against the others.
-func (r *Row) latencies(tell func(Result)) {
-	hold := func(law, of string, stands Quantity, is Relation, to string, allowed Quantity, within float64) {
-		r := Result{Law: law, Of: of, Stands: stands, Relation: is, To: to, Allowed: allowed, Within: within, Unit: metric.Second}
-		if of == "p50" && to != "max" {
-			r.Note = "The median against the next quantile."
-		}
-		tell(r)
-	}
-	mean, last, quantiles := r.Get(Average), r.Get(greatest), r.quantiles()
-	before, name := r.Get(least), "min"
-	for i, q := range quantiles {
-		next := q.Name
-		if i > 0 || r.Has(least) {
-			hold(Order, name, before, AtMost, next, q.Quantity, 0)
-		}
-		before, name = q.Quantity, next
-	}
-	low, high := means(quantiles, last)
-	if len(quantiles) > 0 && r.Has(greatest) {
-		hold(Order, name, before, AtMost, "max", last.Times(Exactly(1+ofQuantiles)), 0)
-	}
-	if len(quantiles) > 0 && r.Has(Average) {
-		hold(Mean, "mean", mean, AtLeast, "what the quantiles leave at least", low, ofQuantiles)
-	}
-	if len(quantiles) > 0 && r.Has(Average) && r.Has(greatest) {
-		hold(Mean, "mean", mean, AtMost, "what the quantiles leave at most", high, ofQuantiles)
-	}
-	if r.Has(deviation) && r.Has(Average) && r.Has(greatest) {
-		// Bhatia and Davis: a variance is at most (max - mean) (mean - min).
-		low, high := r.Get(least).Low, last.High
-		room := func(mean float64) float64 { return math.Sqrt(max(0, high-mean) * max(0, mean-low)) }
-		bound := max(room(mean.Low), room(mean.High), room(min(max((low+high)/2, mean.Low), mean.High)))
-		hold(Spread, "stdev", r.Get(deviation), AtMost, "what min, mean and max leave", Exactly(bound), ofQuantiles)
 	}
 }

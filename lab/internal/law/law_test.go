@@ -40,7 +40,7 @@ func broken(r Row) (ids []string, unless string) {
 		if !of.Holds {
 			ids, unless = append(ids, of.Law), of.Unless
 		}
-	})
+	}, func(string) {})
 	return ids, unless
 }
 
@@ -125,7 +125,7 @@ func TestARowAdmitsWhatItTellsLittleOf(t *testing.T) {
 		for id, v := range figures {
 			r.Set(byID[id], Exactly(v))
 		}
-		if r.Remarks(func(text string) { said = append(said, text) }); !slices.Equal(said, slices.DeleteFunc([]string{want}, func(s string) bool { return s == "" })) {
+		if r.Judge(func(Result) {}, func(text string) { said = append(said, text) }); !slices.Equal(said, slices.DeleteFunc([]string{want}, func(s string) bool { return s == "" })) {
 			t.Errorf("%q, want %q", said, want)
 		}
 		if ids, _ := broken(r); ids != nil {

@@ -113,11 +113,10 @@ func Read(text string, m Manner) (p Printed, ok bool) {
 
 // simple reads digits, a point and more of them perhaps, and a unit.
 func simple(text string, m Manner) (p Printed, ok bool) {
-	digits := func(text string) int { return len(text) - len(strings.TrimLeft(text, "0123456789")) }
-	whole := digits(text)
+	whole := digits(text, 0)
 	end := whole
 	if strings.HasPrefix(text[end:], ".") {
-		end += 1 + digits(text[end+1:])
+		end = digits(text, end+1)
 	}
 	name := strings.TrimSpace(text[end:])
 	p.Name, p.Whole = name, end == whole
@@ -140,6 +139,14 @@ func simple(text string, m Manner) (p Printed, ok bool) {
 	}
 	p.Quantity, p.Unit = Around(v, last/2).Times(Exactly(unit.Scale)), unit.Of
 	return p, ok && err == nil && end != whole+1 // a point needs decimals
+}
+
+// digits is where those of a text end that begin at some place.
+func digits(text string, at int) int {
+	for at < len(text) && text[at] >= '0' && text[at] <= '9' {
+		at++
+	}
+	return at
 }
 
 var (

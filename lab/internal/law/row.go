@@ -1,8 +1,8 @@
 package law
 
 import (
-	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,9 +57,7 @@ var (
 	Average                  = byID["mean"]
 	Connections, Clients     = byID["connections"], byID["clients"]
 	Depth, Busy, Reach, Size = byID["depth"], byID["busy"], byID["line"], byID["size"]
-
-	least, greatest, deviation        = byID["min"], byID["max"], byID["stdev"]
-	good, bad, fails, share, unopened = byID["good"], byID["bad"], byID["fails"], byID["erring"], byID["unopened"]
+	least, greatest          = byID["min"], byID["max"]
 )
 
 // A Row is one load test's figures.
@@ -84,8 +82,17 @@ type Value struct {
 	Quantity
 }
 
-func (r *Row) at(f Figure) (int, bool) {
-	return slices.BinarySearchFunc(r.Values, f.place, func(v Value, place int) int { return cmp.Compare(v.place, place) })
+// at is where in a row's values a figure is, or would be.
+func (r *Row) at(f Figure) (at int, there bool) {
+	if f.place < most {
+		bit := uint32(1) << f.place
+		return bits.OnesCount32(r.has & (bit - 1)), r.has&bit != 0
+	}
+	at = bits.OnesCount32(r.has)
+	for at < len(r.Values) && r.Values[at].place < f.place {
+		at++
+	}
+	return at, at < len(r.Values) && r.Values[at].place == f.place
 }
 
 // Set notes a figure. Of several, the first stands, or they add up.
@@ -97,7 +104,7 @@ func (r *Row) Set(f Figure, q Quantity) {
 	case f.Adds:
 		r.Values[at].Quantity = q.Plus(r.Values[at].Quantity)
 	}
-	r.has |= 1 << f.place // of a quantile, none
+	r.has |= 1 << f.place // none for a quantile
 }
 
 // Default gives a row the figures of another that it lacks.
@@ -136,10 +143,67 @@ func (r *Row) quantiles() []Value {
 	return r.Values[at:]
 }
 
+// whole is the row with what follows from its figures.
+func (r *Row) whole() *Row {
+	x := *r
+	x.Values = append(make([]Value, 0, len(r.Values)+8), r.Values...)
+	for i := range follows {
+		if rule := &follows[i]; rule.fits(&x) {
+			if q := rule.of(&x); q.Finite() && !x.Has(byID[rule.Figure]) {
+				x.Set(byID[rule.Figure], q)
+			}
+		}
+	}
+	latency, quantiles := x.Get(Average), r.quantiles()
+	if n := len(quantiles); n > 0 {
+		low, high := means(quantiles, x.Get(greatest))
+		x.Set(byID["leastmean"], low)
+		if x.Has(greatest) {
+			x.Set(byID["mostmean"], high)
+		}
+		if !x.Has(Average) {
+			_, latency = means(quantiles[:n-1], quantiles[n-1].Quantity)
+		}
+	}
+	if longest := latency.High + r.Cut; longest > 0 && !r.Early {
+		x.Set(byID["longest"], Exactly(longest))
+	}
+	return &x
+}
+
+// means are what rising quantiles leave for the mean: at least, and at most if the greatest value
+// is known. What lies between two of them has at least the value of the first, and at most that of the second.
+func means(all []Value, greatest Quantity) (least, atMost Quantity) {
+	before := Value{Figure: Figure{place: most}}
+	for _, q := range append(slices.Clip(all), Value{Figure{place: most + parts}, greatest}) {
+		share := Exactly(q.share() - before.share())
+		least, atMost = least.Plus(before.Times(share)), atMost.Plus(q.Times(share))
+		before = q
+	}
+	return least, atMost
+}
+
+// window is how long the test took at least, in seconds; told is false if that is only what is usual.
+func (r *Row) window() (seconds float64, told bool) {
+	if d := r.Get(Duration); d.Low > 0 {
+		return d.Low, true
+	}
+	return usual, false
+}
+
+// longest is the longest latency that is known.
+func (r *Row) longest() float64 {
+	longest := max(r.Get(Average).High, r.Get(greatest).High)
+	for _, q := range r.quantiles() {
+		longest = max(longest, q.High)
+	}
+	return longest
+}
+
 // unless is what could make a broken law true after all. A # stands for a number.
 func (r *Row) unless(of Result) string {
 	more := of.Stands.Low / of.Allowed.High
-	short := r.longest() / (more - 1 - ofWindows)
+	short := r.longest() / (more - 1 - 0.01)
 	_, told := r.window()
 	counted := of.To == Requests.Name
 	var all []string
@@ -178,37 +242,4 @@ func fill(text string, numbers ...float64) string {
 		text = strings.Replace(text, "#", words.Grouped(v, at), 1)
 	}
 	return text
-}
-
-// Remarks tells what a row admits without breaking a law.
-func (r *Row) Remarks(tell func(string)) {
-	const tells = 0.01 // the share of answers, or of connections, from which on a remark is made
-	rate, connections, failed, closed := r.Get(Rate).Value, r.Get(Connections).Value, r.Get(fails).Value, r.Get(unopened).Value
-	answers := cmp.Or(r.Get(Requests).Value, r.Get(good).Value+r.Get(bad).Value, rate*r.Get(Duration).Value)
-	errors := r.Get(share).Value
-	if r.Has(bad) && answers > 0 {
-		errors = r.Get(bad).Value / answers
-	}
-	latency := r.Get(Average)
-	if q := r.quantiles(); !r.Has(Average) && len(q) > 0 {
-		_, latency = means(q[:len(q)-1], q[len(q)-1].Quantity)
-	}
-	under := rate * (latency.High + r.Cut)
-	for _, is := range [...]struct {
-		so      bool
-		says    string
-		numbers []float64
-	}{
-		{errors > 1-tells/2, "every answer is an error", nil},
-		{errors > tells && errors <= 1-tells/2, "# % of the answers are errors", []float64{100 * errors}},
-		{answers > 0 && failed > tells*answers, "# requests failed, for # answers", []float64{failed, answers}},
-		{answers == 0 && rate > 0 && failed > rate, "# requests failed, as many as the answers of # s", []float64{failed, failed / rate}},
-		{closed > tells*connections, "# of # connections never opened", []float64{closed, connections}},
-		{!r.Early && under > 0 && 2*under < connections, "about # of # connections had a request under way: " +
-			"the concurrency was never reached", []float64{under, connections}},
-	} {
-		if is.so {
-			tell(fill(is.says, is.numbers...))
-		}
-	}
 }

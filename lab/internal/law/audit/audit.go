@@ -153,7 +153,7 @@ func (b book) check(f *File, x *Finding) (err error) {
 func (b book) value(f *File, formula string) (q law.Quantity, err error) {
 	come, err := law.ParseFormula(formula, func(name string) (law.Formula, error) {
 		p, err := b.find(f, name)
-		return law.Always(p.Quantity), err
+		return func(*law.Row) law.Quantity { return p.Quantity }, err
 	})
 	if err != nil {
 		return q, err
@@ -242,7 +242,7 @@ func (f *File) automatic(t *Table, r *Row) {
 				Unit: metric.Ratio, Note: "A share of all that there is."})
 		}
 	}
-	row.Judge(tell)
+	row.Judge(tell, func(string) {})
 }
 
 // answer is the size in bytes of an answer, head and body, if the series printed that of the route. The body of /read is a

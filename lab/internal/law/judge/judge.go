@@ -86,6 +86,7 @@ type judge struct {
 	lacks   map[string]int // rows that nothing was held against, by what they lack
 	skipped int            // tables of which no head is known
 	first   string         // of them
+	unmade  bool           // a row is not supported, and who made it is not known
 
 	around  law.Row  // what the text says of the rows below it
 	said    int      // the line that does
@@ -144,6 +145,9 @@ func Of(name string, text []byte, o Options) (*Report, error) {
 	if err := j.read(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	if j.unmade {
+		j.Notes = slices.Insert(j.Notes, 0, "if you know them, say --made-by TOOL and --given pipelining=N")
+	}
 	for _, what := range slices.Sorted(maps.Keys(j.lacks)) {
 		rows := words.Count(j.lacks[what], "row has", "rows have")
 		j.Notes = slices.Insert(j.Notes, 0, rows+" nothing to hold against: "+what)
@@ -181,12 +185,11 @@ func (j *judge) cell(row *law.Row, c *column, text string) bool {
 	if text = strings.TrimSpace(text); absent[strings.ToLower(text)] {
 		return true
 	}
-	time, guessed := c.figure.Unit == metric.Second, ""
+	time := c.figure.Unit == metric.Second
 	m := law.Manner{Comma: j.comma, Binary: j.printed && j.maker.Binary, Time: time, Unit: cmp.Or(j.units[c.head], c.unit)}
-	if m.Unit == "" && time && c.figure != law.Duration && !j.printed {
-		if m.Unit = j.units["latency"]; m.Unit == "" {
-			m.Unit, guessed = "ms", "the unit of "+c.head+" is a guess"
-		}
+	guess := m.Unit == "" && time && c.figure != law.Duration && !j.printed
+	if guess {
+		m.Unit = cmp.Or(j.units["latency"], "ms")
 	}
 	p, ok := law.Read(text, m)
 	if !ok {
@@ -202,8 +205,8 @@ func (j *judge) cell(row *law.Row, c *column, text string) bool {
 		c.unread++
 		return ok
 	}
-	if guessed != "" && p.Name == "" {
-		c.guessed, row.Doubt = true, cmp.Or(row.Doubt, guessed)
+	if guess && p.Name == "" && j.units["latency"] == "" {
+		c.guessed, row.Doubt = true, cmp.Or(row.Doubt, "the unit of "+c.head+" is a guess")
 	}
 	row.Doubt = cmp.Or(row.Doubt, c.doubt)
 	q := p.Times(law.Exactly(scale))
@@ -284,6 +287,11 @@ func (j *judge) end(line int, otherwise string) {
 		j.options.Each(name, row)
 	}
 	worst, lacks := Unheld, lacking(row)
+	remark := func(text string) {
+		if j.room(j.Remarks) {
+			j.Remarks = append(j.Remarks, Finding{Line: line, Row: name, Verdict: worst, Says: text})
+		}
+	}
 	row.Judge(func(of law.Result) {
 		tally, verdict := j.Laws[of.Law], Sound
 		switch {
@@ -303,18 +311,11 @@ func (j *judge) end(line int, otherwise string) {
 		if slices.Index(Verdicts, verdict) < slices.Index(Verdicts, worst) {
 			worst = verdict
 		}
-	})
+	}, remark)
 	if j.Of[worst]++; worst == Unheld {
 		j.lacks[cmp.Or(lacks, "they have too few figures, or too few digits")]++
-	} else if worst == Unsupported && j.maker == nil {
-		j.note("if you know them, say --made-by TOOL and --given pipelining=N")
 	}
-	remark := func(text string) {
-		if j.room(j.Remarks) {
-			j.Remarks = append(j.Remarks, Finding{Line: line, Row: name, Verdict: worst, Says: text})
-		}
-	}
-	row.Remarks(remark)
+	j.unmade = j.unmade || worst == Unsupported && j.maker == nil
 	switch rate := row.Get(law.Rate); {
 	case !row.Has(law.Rate):
 	case j.summed > 1 && law.Equals.Holds(rate, j.sum, 1e-3) && whole().MatchString(name):
