@@ -11,22 +11,23 @@ import (
 	"unicode/utf16"
 
 	"github.com/line-rate/line-rate/lab/internal/law"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A grid is a table as it stands in a text: the lines of its head, and its rows with their distance from the first line.
+// A grid is a table as it stands in a text: its head, then its rows.
 type grid struct {
-	line  int // of the file
-	heads []string
-	rows  [][]string
-	at    []int
-
-	columns []column // of its plan, as what follows
-	turned  bool
+	rows    [][]string
+	at      []int // their distances from the first line
+	columns []column
+	turned  bool // a row was a column
 }
 
+func (g *grid) add(at int, cells []string) { g.rows, g.at = append(g.rows, cells), append(g.at, at) }
+
 const (
-	fence   = "```" // begins and ends code in Markdown
-	mostTop = 20    // lines that may stand right above CSV
+	fence    = "```" // begins and ends code in Markdown
+	mostTop  = 20    // lines that may stand right above CSV
+	mostRead = 200   // rows of a table that tell how it is to be read
 )
 
 // read finds tables and what tools printed in a text, and judges them.
@@ -36,27 +37,11 @@ func (j *judge) read(raw []byte) error {
 		return err
 	}
 	lines := strings.Split(text, "\n")
-	top := 0 // the first line of those together
-	for at := 0; at < len(lines); {
-		var g grid
-		barred, n := tagged(lines[at:])
-		if n == 0 {
-			barred, n = underlined(lines[at:])
-		}
-		if n == 0 {
-			barred, n = boxed(lines[at:])
-		}
-		if n > 0 {
-			if g = cut(barred); strings.Contains(lines[at], "<table") {
-				clear(g.at) // rows of HTML are no lines of the file
-			}
-		} else if at-top < mostTop {
-			g, n = separated(lines[at:])
-		}
-		if g.heads != nil {
+	for at, top := 0, 0; at < len(lines); { // top is the first line of those together
+		g, n := gridOf(lines[at:], at-top < mostTop)
+		if g.rows != nil {
 			j.output()
-			g.line = at + 1
-			j.table(&g)
+			j.table(&g, at+1)
 			at += n
 			top = at
 			continue
@@ -106,6 +91,20 @@ func decoded(raw []byte) (string, error) {
 	return text, nil
 }
 
+// gridOf reads a table that begins with the first line. Without one, n lines are not to be tried again.
+func gridOf(lines []string, separate bool) (g grid, n int) {
+	if strings.Contains(lines[0], "<table") {
+		return tagged(lines)
+	}
+	if g, n = underlined(lines); n == 0 {
+		g, n = barred(lines)
+	}
+	if n == 0 && separate {
+		g, n = separated(lines)
+	}
+	return g, n
+}
+
 const (
 	bars    = "|│┃║"
 	strokes = "-=─━═"
@@ -125,39 +124,115 @@ func ruled(line string) int {
 	return len(strings.FieldsFunc(line, func(r rune) bool { return !strings.ContainsRune(strokes, r) }))
 }
 
-// cut makes a table of lines with bars between their cells: what stands above its rule is the head. autocannon's own
-// boxes are left to be read as what a tool prints.
-func cut(lines []string) (g grid) {
-	columns := 0 // by the rule below the head
-	for at, line := range lines {
-		if n := ruled(line); n > 0 || !strings.ContainsAny(line, bars) {
-			if g.heads != nil && columns == 0 {
-				columns = n
-			}
+// barred reads a table that has bars between its cells: of Markdown, in a box, in RST's grid, of psql. A rule stands below
+// its head. autocannon's own boxes are left to be read as what a tool prints.
+func barred(lines []string) (g grid, n int) {
+	columns := 0 // by the rule
+	for ; n < len(lines); n++ {
+		across, line := ruled(lines[n]), lines[n]
+		if !strings.ContainsAny(line, bars) && (across == 0 || !strings.ContainsAny(line, corners)) {
+			break
+		}
+		if across > 0 {
+			columns = max(columns, across*min(1, len(g.rows)))
 			continue
 		}
 		line = strings.TrimSuffix(strings.TrimPrefix(toBar.Replace(strings.TrimSpace(line)), "|"), "|")
-		cells := strings.Split(line, "|")
-		for i, cell := range cells {
-			if strings.ContainsAny(cell, "*_`<[") {
-				cell = emphasis().ReplaceAllString(cell, "$1")
+		if strings.ContainsAny(line, "*_`<[") {
+			line = emphasis().ReplaceAllString(line, "$1")
+		}
+		g.add(n, strict.Map(strings.Split(line, "|"), strings.TrimSpace))
+	}
+	odd := len(g.rows) < 2 || columns == 0 || columns > 1 && columns != len(g.rows[0])
+	if odd || slices.Contains([]string{"Stat", "Code", "Percentile"}, g.rows[0][0]) {
+		g.rows = nil
+	}
+	return g, n
+}
+
+var underline = later(`^ *[=-]{2,}( +[=-]{2,})+ *$`)
+
+// underlined reads a table whose columns lie below strokes, as RST's simple ones, up to an empty line or the last rule.
+func underlined(lines []string) (g grid, n int) {
+	under := func(n int) bool { return n < len(lines) && underline().MatchString(lines[n]) }
+	if under(0) { // a rule above the head as well
+		n = 1
+	}
+	rule := n + 1
+	if n < len(lines) && !under(rule) && strings.TrimSpace(lines[n]) != "" {
+		rule++ // a head of two lines
+	}
+	if !under(rule) {
+		return g, 0
+	}
+	for ; n < len(lines) && strings.TrimSpace(lines[n]) != "" && (n <= rule || !under(n)); n++ {
+		var cells []string
+		for i, r := range []rune(lines[n]) {
+			if i == 0 || i < len(lines[rule]) && lines[rule][i] != ' ' && lines[rule][i-1] == ' ' {
+				cells = append(cells, "")
 			}
-			cells[i] = strings.TrimSpace(cell)
+			cells[len(cells)-1] += string(r)
 		}
-		switch {
-		case columns > 0:
-			g.rows, g.at = append(g.rows, cells), append(g.at, at)
-		case len(g.heads) == len(cells):
-			g.heads = under(g.heads, cells)
-		default:
-			g.heads = cells
+		if n != rule {
+			g.add(n, strict.Map(cells, strings.TrimSpace))
 		}
 	}
-	odd := g.rows == nil || columns > 1 && columns != len(g.heads)
-	if odd || slices.Contains([]string{"Stat", "Code", "Percentile"}, g.heads[0]) {
-		g.heads = nil
+	if under(n) {
+		n++
 	}
-	return g
+	return g, n
+}
+
+var (
+	tag  = later(`<[^>]*>`)
+	cell = later(`<t[dh](?: [^>]*)?>`)
+)
+
+// tagged reads a table of HTML. Its rows are no lines of the file.
+func tagged(lines []string) (g grid, n int) {
+	n = 1 + slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "</table") })
+	if n == 0 {
+		n = len(lines)
+	}
+	text := strings.Join(strings.Fields(strings.Join(lines[:n], " ")), " ")
+	for _, row := range strings.Split(text, "<tr")[1:] {
+		g.add(0, strict.Map(cell().Split(row, -1)[1:], func(cell string) string {
+			return strings.TrimSpace(html.UnescapeString(tag().ReplaceAllString(cell, "")))
+		}))
+	}
+	return g, n
+}
+
+// separated reads CSV, or a table whose cells tabs or semicolons separate, up to an empty line. Prose has commas as well:
+// with a space behind them they need two heads that are known, and as many in the next line. What a colon ends is no
+// head, but a key of what a tool printed.
+func separated(lines []string) (g grid, n int) {
+	const longest = 4000
+	n = slices.IndexFunc(lines, func(s string) bool { return s == "" || len(s) > longest || strings.HasPrefix(s, fence) })
+	if n < 0 {
+		n = len(lines)
+	}
+	for _, by := range "\t;," {
+		if n < 2 || !strings.ContainsRune(lines[0], by) || strings.Contains(lines[0]+string(by), ":"+string(by)) {
+			continue
+		}
+		read := func(lines []string) (g grid) {
+			r := csv.NewReader(strings.NewReader(strings.Join(lines, "\n")))
+			r.Comma, r.FieldsPerRecord, r.LazyQuotes = by, -1, true
+			for cells, err := r.Read(); err == nil; cells, err = r.Read() {
+				at, _ := r.FieldPos(0)
+				g.add(at-1, cells)
+			}
+			return g
+		}
+		top := read(lines[:min(n, 6)])
+		prose := strings.Contains(lines[0], ", ")
+		if len(top.rows) < 2 || prose && len(top.rows[0]) != len(top.rows[1]) || !top.plan("") || prose && figures(top.columns) == 1 {
+			continue
+		}
+		return read(lines[:n]), n
+	}
+	return g, 0
 }
 
 // under joins two lines of a head. What stands above several columns may be written once.
@@ -178,161 +253,62 @@ func under(above, below []string) (heads []string) {
 	return heads
 }
 
-// boxed gives the lines of a table that has bars: of Markdown, in a box, in RST's grid, of psql.
-func boxed(lines []string) (barred []string, n int) {
-	for n < len(lines) && (strings.ContainsAny(lines[n], bars) || ruled(lines[n]) > 0 && strings.ContainsAny(lines[n], corners)) {
-		n++
-	}
-	return lines[:n], n
-}
-
-var underline = later(`^ *[=-]{2,}( +[=-]{2,})+ *$`)
-
-// underlined gives those of a table whose columns lie below strokes, as RST's simple ones.
-func underlined(lines []string) (barred []string, n int) {
-	under := func(n int) bool { return n < len(lines) && underline().MatchString(lines[n]) }
-	if under(0) { // a rule above the head as well
-		barred, n = []string{""}, 1
-	}
-	head := n
-	for ; !under(head); head++ {
-		if head > n+1 || head >= len(lines) || strings.TrimSpace(lines[head]) == "" {
-			return nil, 0
-		}
-	}
-	for ; n < len(lines) && strings.TrimSpace(lines[n]) != "" && (n <= head || !under(n)); n++ {
-		line := ""
-		for i, r := range []rune(lines[n]) {
-			if i < len(lines[head]) && lines[head][i] != ' ' && (i == 0 || lines[head][i-1] == ' ') {
-				line += "|"
-			}
-			line += string(r)
-		}
-		barred = append(barred, line)
-	}
-	if under(n) {
-		n++
-	}
-	return barred, n
-}
-
-var (
-	tags = strings.NewReplacer("<tr", "\n<tr", "<td", "|<td", "<th ", "|<th ", "<th>", "|<th>", "</thead", "\n|-|\n</thead")
-	tag  = later(`<[^>]*>`)
-)
-
-// tagged gives those of a table of HTML: each of its rows becomes one. Without a thead the first row is the head.
-func tagged(lines []string) (barred []string, n int) {
-	if !strings.Contains(lines[0], "<table") {
-		return nil, 0
-	}
-	n = 1 + slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "</table") })
-	if n == 0 {
-		n = len(lines)
-	}
-	text := strings.Join(strings.Fields(strings.Join(lines[:n], " ")), " ")
-	barred = strings.Split(html.UnescapeString(tag().ReplaceAllString(tags.Replace(text), "")), "\n")
-	if !strings.Contains(text, "</thead") {
-		barred = slices.Insert(barred, min(2, len(barred)), "|-|")
-	}
-	return barred, n
-}
-
-// separated reads CSV, or a table whose cells tabs or semicolons separate, up to an empty line. Prose has commas as well:
-// with a space behind them they need two heads that are known, and as many in the next line. What a colon ends is no
-// head, but a key of what a tool printed.
-func separated(lines []string) (g grid, n int) {
-	const longest = 4000
-	n = slices.IndexFunc(lines, func(s string) bool { return s == "" || len(s) > longest || strings.HasPrefix(s, fence) })
-	if n < 0 {
-		n = len(lines)
-	}
-	for _, by := range "\t;," {
-		if n < 2 || !strings.ContainsRune(lines[0], by) || strings.Contains(lines[0]+string(by), ":"+string(by)) {
-			continue
-		}
-		read := func(lines []string) (g grid) {
-			r := csv.NewReader(strings.NewReader(strings.Join(lines, "\n")))
-			r.Comma, r.FieldsPerRecord, r.LazyQuotes = by, -1, true
-			g.heads, _ = r.Read()
-			for cells, err := r.Read(); err == nil; cells, err = r.Read() {
-				at, _ := r.FieldPos(0)
-				g.rows, g.at = append(g.rows, cells), append(g.at, at-1)
-			}
-			return g
-		}
-		top := read(lines[:min(n, 6)])
-		if len(top.rows) > 0 && top.plan("") &&
-			!(strings.Contains(lines[0], ", ") && (figures(top.columns) == 1 || len(top.rows[0]) != len(top.heads))) {
-			return read(lines[:n]), n
-		}
-	}
-	return grid{}, 0
-}
-
-// mostRead is how many rows of a table tell how it is to be read, and how many one may have that is not read row by row.
-const mostRead = 200
-
 var numbers = later(`(^|[|\s~<>≈])\d`)
 
 // wordy tells whether a row has no number behind its first cell.
 func wordy(cells []string) bool { return !numbers().MatchString(strings.Join(cells[1:], "|")) }
 
-// plan tells how a table is to be read, and whether it names any figure: a row a run. A head may go on in the first row,
-// which has no number then. A table with a figure on each row, and a run in each column, is turned. One whose cells are
-// all the figure that its first head names, or what stands above it, gets a row for each cell.
+// plan makes a row of each run, and tells whether the table names any figure. A head may go on in the next row, which has
+// no number then. A table with a figure on each row, and a run in each column, is turned. One whose cells are all the
+// figure that its first head names, or what stands above it, gets a row for each cell.
 func (g *grid) plan(title string) bool {
-	g.columns = columnsOf(g.heads)
-	if len(g.rows) > 1 && len(g.rows[0]) >= len(g.heads) && wordy(g.rows[0]) {
-		both := under(g.heads, g.rows[0])
+	g.columns = columnsOf(g.rows[0])
+	if len(g.rows) > 2 && len(g.rows[1]) >= len(g.rows[0]) && wordy(g.rows[1]) {
+		both := under(g.rows[0], g.rows[1])
 		if columns := columnsOf(both); figures(columns) >= figures(g.columns) {
-			g.heads, g.columns, g.rows, g.at = both, columns, g.rows[1:], g.at[1:]
+			g.columns, g.rows, g.at = columns, append([][]string{both}, g.rows[2:]...), g.at[1:]
 		}
 	}
 	if len(g.rows) > mostRead {
 		return figures(g.columns) > 0
 	}
-	nth := func(n int) (cells []string) {
-		for _, row := range append([][]string{g.heads}, g.rows...) {
-			cells = append(cells, append(row[min(n, len(row)):len(row):len(row)], "")[0])
-		}
-		return cells
+	var turned [][]string
+	for n := range g.rows[0] {
+		turned = append(turned, strict.Map(g.rows, func(cells []string) string { return append(slices.Clip(cells[min(n, len(cells)):]), "")[0] }))
 	}
-	if turned := columnsOf(nth(0)); figures(turned) > figures(g.columns) {
-		across := grid{line: g.line, heads: nth(0), columns: turned, at: make([]int, len(g.heads)), turned: true}
-		for n := 1; n < len(g.heads); n++ {
-			across.rows = append(across.rows, nth(n))
-		}
-		*g = across
+	if columns := columnsOf(turned[0]); figures(columns) > figures(g.columns) {
+		*g = grid{turned, make([]int, len(turned)), columns, true}
 	}
-	for _, name := range []string{title, g.heads[0]} {
-		if c := columnOf(name); c.known() && figures(g.columns[1:]) == 0 && !slices.ContainsFunc(g.rows, wordy) {
-			crossed := grid{line: g.line, heads: []string{"", name}, columns: []column{{figure: names}, c}}
-			for i, cells := range g.rows {
-				for k := 1; k < min(len(cells), len(g.heads)); k++ {
-					crossed.rows = append(crossed.rows, []string{cells[0] + ", " + g.heads[k], cells[k]})
-					crossed.at = append(crossed.at, g.at[i])
-				}
+	for _, name := range []string{title, g.rows[0][0]} {
+		c, heads := columnOf(name), g.rows[0]
+		if !c.known() || figures(g.columns[1:]) > 0 || slices.ContainsFunc(g.rows[1:], wordy) {
+			continue
+		}
+		crossed := grid{rows: [][]string{{"", name}}, at: []int{0}, columns: []column{{figure: names}, c}}
+		for i, cells := range g.rows[1:] {
+			for k := 1; k < min(len(cells), len(heads)); k++ {
+				crossed.add(g.at[i+1], []string{cells[0] + ", " + heads[k], cells[k]})
 			}
-			*g = crossed
-			break
 		}
+		*g = crossed
+		break
 	}
 	return figures(g.columns) > 0
 }
 
-// table judges a table.
-func (j *judge) table(g *grid) {
+// table judges a table that begins with some line.
+func (j *judge) table(g *grid, from int) {
+	heads := strings.Join(g.rows[0], ", ")
 	if !g.plan(j.title) {
 		if j.skipped++; j.skipped == 1 {
-			j.first = fmt.Sprintf("that of line %d: %.200s", g.line, strings.Join(g.heads, ", "))
+			j.first = fmt.Sprintf("that of line %d: %.200s", from, heads)
 		}
 		return
 	}
-	j.decimals(g.rows[:min(len(g.rows), mostRead)])
+	j.decimals(g.rows[1:min(len(g.rows), mostRead)])
 	single := figures(g.columns) == 1 && g.columns[0].figure == names && len(g.rows) <= 10*mostRead
-	for i, cells := range g.rows {
-		line := g.line + g.at[i]
+	for i, cells := range g.rows[1:] {
+		line := from + g.at[i+1]
 		if len(cells) != len(g.columns) {
 			j.unread(line, fmt.Sprintf("line %d", line), fmt.Sprintf("it has %d cells, and the head has %d", len(cells), len(g.columns)))
 			continue
@@ -348,7 +324,7 @@ func (j *judge) table(g *grid) {
 		case !g.turned:
 			j.end(line, "")
 		case j.row.Rated() || j.row.Timed(): // else it has units, or remarks
-			j.end(line, g.heads[0]+" "+cells[0])
+			j.end(line, g.rows[0][0]+" "+cells[0])
 		}
 	}
 	j.columns(g.columns)

@@ -70,37 +70,33 @@ type Options struct {
 	Units    []string // of heads, as p99=us; latency is of all latencies without one
 	MadeBy   string   // the load generator; empty: unknown
 	Averaged bool     // rows are means over several runs
-	Added    string   // why latencies are not those of the requests alone
 	Most     int      // findings, and remarks, that are kept; 0: all
-	// Each is given each row that was read, if it is there.
-	Each func(name string, row *law.Row)
+
+	each func(name string, row *law.Row) // for tests: each row that was read
 }
 
 type judge struct {
 	Report
 	options Options
-	given   law.Row
 	units   map[string]string
 	maker   *tool          // of the rows
 	printed bool           // by the maker itself, line by line
+	unmade  bool           // a row is not supported, and who made it is not known
 	lacks   map[string]int // rows that nothing was held against, by what they lack
 	skipped int            // tables of which no head is known
 	first   string         // of them
-	unmade  bool           // a row is not supported, and who made it is not known
 
-	around  law.Row  // what the text says of the rows below it
-	said    int      // the line that does
-	under   int      // the level of the heading above that line
-	level   int      // of the last heading
-	title   string   // what stands right above
-	added   string   // why latencies may not be those of the requests alone
-	pending []string // lines that a tool may have printed
-	from    int      // the first of them
-	kept    []part
-	comma   bool         // decimals come after one in this table
-	unsure  string       // why that is not known
-	sum     law.Quantity // of the rates above in it
-	summed  int
+	given, around      law.Row  // what the caller, and what the text says of rows
+	said, under, level int      // the line that does, the level of the heading above it, and of the last heading
+	title, added       string   // what stands right above; why latencies may not be those of the requests alone
+	pending            []string // lines that a tool may have printed
+	from               int      // the first of them
+	kept               []part
+
+	comma  bool         // decimals come after one in this table
+	unsure string       // why that is not known
+	sum    law.Quantity // of the rates above in it
+	summed int
 
 	row   law.Row
 	name  string // the row's own; empty: it has none
@@ -227,7 +223,7 @@ func (j *judge) begin() {
 		j.row.Made = true
 	}
 	j.row.Values = append(values, j.row.Values...)
-	j.row.Averaged, j.row.Added, j.row.Doubt = j.options.Averaged, cmp.Or(j.options.Added, j.row.Added), j.unsure
+	j.row.Averaged, j.row.Doubt = j.options.Averaged, j.unsure
 }
 
 // take notes what one cell says of a row.
@@ -283,8 +279,8 @@ func (j *judge) end(line int, otherwise string) {
 		row.Doubt = cmp.Or(row.Doubt, fmt.Sprintf("the connections of line %d may be of other rows", j.said))
 	}
 	row.Default(&j.around)
-	if j.options.Each != nil {
-		j.options.Each(name, row)
+	if j.options.each != nil {
+		j.options.each(name, row)
 	}
 	worst, lacks := Unheld, lacking(row)
 	remark := func(text string) {

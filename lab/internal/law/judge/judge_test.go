@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden file anew")
 // rowsOf judges a text, and gives the figures of its rows by their names.
 func rowsOf(t *testing.T, name, text string, o Options) (rows []map[string]float64, report *Report) {
 	t.Helper()
-	o.Each = func(_ string, row *law.Row) {
+	o.each = func(_ string, row *law.Row) {
 		figures := map[string]float64{}
 		for _, v := range row.Values {
 			figures[v.Name] = v.Value
@@ -59,7 +59,7 @@ func TestOutputOfLoadGenerators(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := Of(filepath.Base(path), text, Options{Each: func(name string, row *law.Row) {
+		report, err := Of(filepath.Base(path), text, Options{each: func(name string, row *law.Row) {
 			fmt.Fprintf(&b, "%s: %s\n", filepath.Base(path), name)
 			for _, v := range row.Values {
 				fmt.Fprintf(&b, "  %s %.6g %s\n", v.Name, v.Value, v.Unit)
