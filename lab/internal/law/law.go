@@ -89,6 +89,7 @@ type rule struct {
 	of, to       Formula
 	numbers      []Formula
 	needs, lacks uint32 // figures
+	figure       Figure
 }
 
 var ids = regexp.MustCompile(`[a-z_]+`)
@@ -100,11 +101,12 @@ func parsed(rules []rule) []rule {
 			f, _ = ParseFormula(text, func(id string) (Formula, error) {
 				figure := byID[id]
 				*figures, r.Unit = *figures|1<<figure.place, cmp.Or(r.Unit, figure.Unit)
-				return func(r *Row) Quantity { return r.Get(figure) }, nil
+				return func(r *Row) Quantity { return r.figures[figure.place] }, nil
 			})
 			says = strings.ReplaceAll(text, "*", "×")
 			return f, ids.ReplaceAllStringFunc(says, func(id string) string { return cmp.Or(byID[id].Name, id) })
 		}
+		r.figure = byID[r.Figure]
 		r.of, r.Of = formula(r.Of, &r.needs)
 		to, says := formula(r.To, &r.needs)
 		r.to, r.Says = to, cmp.Or(r.Says, says)
@@ -119,78 +121,79 @@ func parsed(rules []rule) []rule {
 
 var rules, remarks, follows = parsed(file.Rules), parsed(file.Remarks), parsed(file.Follows)
 
-// fits tells whether a row has what a rule needs.
-func (r *rule) fits(row *Row) bool {
-	return row.has&r.needs == r.needs && row.has&r.lacks == 0 && (!row.Has(Requests) || row.Get(Requests).High >= r.Fewest)
-}
-
 // Tolerances beyond rounding, where laws.toml does not say them.
 const (
 	ofQuantiles = 0.01 // between definitions of a quantile, and for the classes of a histogram
 	ofNominal   = 0.05 // between a duration that was asked for and the one that was
 	fewest      = 100  // requests, below which quantiles depend on their definition
 	nearly      = 0.1  // within which a duration may be that asked for, although it is printed with a fraction
-	usual       = 10   // seconds that a test lasts if nothing is said of it
+	usual       = 10.0 // seconds that a test lasts if nothing is said of it
 )
 
-// Judge holds a row against all laws for which it has figures, and then remarks what it admits without breaking one.
+// Judge holds a row against all laws for which it has figures, and then remarks what it admits without breaking one. It
+// leaves what follows from figures in the row.
 func (r *Row) Judge(tell func(Result), remark func(string)) {
-	x := r.whole()
+	r.follow()
+	fits := func(rule *rule, has uint32) bool {
+		few := r.Has(Requests) && r.Get(Requests).High < rule.Fewest
+		return has&rule.needs == rule.needs && has&rule.lacks == 0 && !few
+	}
 	hold := func(of Result) {
 		if of.Stands.Finite() && of.Allowed.Finite() {
 			if of.Holds = of.Relation.Holds(of.Stands, of.Allowed, of.Within); !of.Holds {
-				of.Unless = x.unless(of)
+				of.Unless = r.unless(of)
 			}
 			tell(of)
 		}
 	}
 	for i := range rules {
-		rule, row := &rules[i], x
+		rule, has := &rules[i], r.has
 		if rule.Law == Total {
-			row = r // what follows from a total adds up to it
+			has = r.own // what follows from a total adds up to it
 		}
 		little := rule.Law == InFlight && rule.Relation == AtMost
-		if !rule.fits(row) || little && r.Early {
+		if !fits(rule, has) || little && r.Early {
 			continue
 		}
-		of := Result{Law: rule.Law, Of: rule.Of, Stands: rule.of(row), Relation: rule.Relation, To: rule.Says, Allowed: rule.to(row),
+		of := Result{Law: rule.Law, Of: rule.Of, Stands: rule.of(r), Relation: rule.Relation, To: rule.Says, Allowed: rule.to(r),
 			Within: rule.Within, Unit: rule.Unit, Note: rule.Note}
-		nominal := r.Nominal && (rule.Law == Total || little && !r.Has(Rate))
+		nominal := r.Nominal && (rule.Law == Total || little && r.own&(1<<Rate.place) == 0)
 		if of.Within > 0 && (nominal || rule.Law == Total && r.Sampled) {
 			of.Within = ofNominal
 		}
 		if little {
 			// Those under way when a window began are in its latencies and not in its time, so a share of them is allowed.
-			window, _ := x.window()
-			of.Stands, of.Within = Exactly(of.Stands.Low), of.Within+x.longest()/window
+			window := usual
+			if r.Has(Duration) {
+				window = max(r.Get(Duration).Low, 1e-3)
+			}
+			of.Stands, of.Within = Exactly(of.Stands.Low), of.Within+r.late()/window
 			if of.Stands.Value <= 0 {
 				of.Note = "" // says nothing
 			}
 		}
 		hold(of)
 	}
-	x.order(hold)
+	if !r.Has(Requests) || r.Get(Requests).High >= fewest {
+		r.order(hold)
+	}
 	for i := range remarks {
-		if rule := &remarks[i]; rule.fits(x) && !rule.Relation.Holds(rule.of(x), rule.to(x), 0) {
-			remark(fill(rule.Says, strict.Map(rule.numbers, func(f Formula) float64 { return f(x).Value })...))
+		if rule := &remarks[i]; fits(rule, r.has) && !rule.Relation.Holds(rule.of(r), rule.to(r), 0) {
+			remark(fill(rule.Says, strict.Map(rule.numbers, func(f Formula) float64 { return f(r).Value })...))
 		}
 	}
 }
 
 // order holds quantiles against each other, the least and the greatest.
 func (r *Row) order(hold func(Result)) {
-	quantiles := r.quantiles()
-	if len(quantiles) == 0 || r.Has(Requests) && r.Get(Requests).High < fewest {
-		return
-	}
-	before := Value{least, r.Get(least)}
-	for i, q := range append(slices.Clip(quantiles), Value{greatest, r.Get(greatest).Times(Exactly(1 + ofQuantiles))}) {
+	before, last := Value{least, r.Get(least)}, len(r.Quantiles)
+	for i, q := range append(slices.Clip(r.Quantiles), Value{greatest, r.Get(greatest).Times(Exactly(1 + ofQuantiles))}) {
 		of := Result{Law: Order, Of: before.Name, Stands: before.Quantity, Relation: AtMost, To: q.Name, Allowed: q.Quantity,
 			Unit: metric.Second}
-		if before.Name == "p50" && i < len(quantiles) {
+		if before.Name == "p50" && i < last {
 			of.Note = "The median against the next quantile."
 		}
-		if (i > 0 || r.Has(least)) && (i < len(quantiles) || r.Has(greatest)) {
+		if last > 0 && (i > 0 || r.Has(least)) && (i < last || r.Has(greatest)) {
 			hold(of)
 		}
 		before = q

@@ -1,8 +1,8 @@
 package law
 
 import (
+	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,9 +27,10 @@ const (
 
 var byID = func() map[string]Figure {
 	all := map[string]Figure{}
-	for i, f := range file.Figures {
+	for i := range file.Figures {
+		f := &file.Figures[i]
 		f.place = i
-		all[f.ID] = f
+		all[f.ID] = *f
 	}
 	return all
 }()
@@ -53,17 +54,19 @@ func (f Figure) share() float64 { return float64(f.place-most) / parts }
 
 // The figures of which more is known than rules say.
 var (
-	Rate, Requests, Duration = byID["rate"], byID["requests"], byID["duration"]
-	Average                  = byID["mean"]
-	Connections, Clients     = byID["connections"], byID["clients"]
-	Depth, Busy, Reach, Size = byID["depth"], byID["busy"], byID["line"], byID["size"]
-	least, greatest          = byID["min"], byID["max"]
+	Rate, Requests, Duration     = byID["rate"], byID["requests"], byID["duration"]
+	Average                      = byID["mean"]
+	Connections, Clients         = byID["connections"], byID["clients"]
+	Depth, Busy, Reach, Size     = byID["depth"], byID["busy"], byID["line"], byID["size"]
+	least, greatest              = byID["min"], byID["max"]
+	leastMean, mostMean, longest = byID["leastmean"], byID["mostmean"], byID["longest"]
 )
 
 // A Row is one load test's figures.
 type Row struct {
-	Values []Value // in the order of their figures
-	has    uint32  // a bit a figure of laws.toml
+	figures   [most]Quantity
+	has, own  uint32  // a bit a figure, and what it has of those that do not follow from others
+	Quantiles []Value // rising
 
 	Averaged bool    // its figures are means over several runs
 	Early    bool    // latencies begin before a request is sent, as when a rate is kept that the server cannot keep
@@ -82,52 +85,45 @@ type Value struct {
 	Quantity
 }
 
-// at is where in a row's values a figure is, or would be.
-func (r *Row) at(f Figure) (at int, there bool) {
-	if f.place < most {
-		bit := uint32(1) << f.place
-		return bits.OnesCount32(r.has & (bit - 1)), r.has&bit != 0
-	}
-	at = bits.OnesCount32(r.has)
-	for at < len(r.Values) && r.Values[at].place < f.place {
-		at++
-	}
-	return at, at < len(r.Values) && r.Values[at].place == f.place
+// quantile is where in a row's quantiles one is, or would be.
+func (r *Row) quantile(f Figure) (int, bool) {
+	return slices.BinarySearchFunc(r.Quantiles, f.place, func(v Value, place int) int { return cmp.Compare(v.place, place) })
 }
 
 // Set notes a figure. Of several, the first stands, or they add up.
 func (r *Row) Set(f Figure, q Quantity) {
-	at, there := r.at(f)
-	switch {
-	case !there:
-		r.Values = slices.Insert(r.Values, at, Value{f, q})
-	case f.Adds:
-		r.Values[at].Quantity = q.Plus(r.Values[at].Quantity)
+	if at, there := r.quantile(f); f.place > most {
+		if !there {
+			r.Quantiles = slices.Insert(r.Quantiles, at, Value{f, q})
+		}
+	} else if !r.Has(f) || f.Adds {
+		r.figures[f.place] = r.figures[f.place].Plus(q)
+		r.has |= 1 << f.place
 	}
-	r.has |= 1 << f.place // none for a quantile
 }
 
 // Default gives a row the figures of another that it lacks.
 func (r *Row) Default(of *Row) {
 	r.Nominal = r.Nominal || of.Nominal && !r.Has(Duration)
-	for _, v := range of.Values {
-		if !r.Has(v.Figure) {
-			r.Set(v.Figure, v.Quantity)
+	for i := 0; of.has&^r.has != 0; i++ {
+		if f := file.Figures[i]; of.Has(f) && !r.Has(f) {
+			r.Set(f, of.figures[i])
 		}
+	}
+	for _, v := range of.Quantiles {
+		r.Set(v.Figure, v.Quantity)
 	}
 }
 
-// Get is a figure; zero if the row has none.
-func (r *Row) Get(f Figure) (q Quantity) {
-	if at, there := r.at(f); there {
-		q = r.Values[at].Quantity
-	}
-	return q
-}
+// Get is a figure that is no quantile; zero if the row has none.
+func (r *Row) Get(f Figure) Quantity { return r.figures[f.place] }
 
 // Has tells whether a row has a figure.
 func (r *Row) Has(f Figure) bool {
-	_, there := r.at(f)
+	if f.place < most {
+		return r.has&(1<<f.place) != 0
+	}
+	_, there := r.quantile(f)
 	return there
 }
 
@@ -135,40 +131,32 @@ func (r *Row) Has(f Figure) bool {
 func (r *Row) Rated() bool { return r.Has(Rate) || r.Has(Requests) && r.Has(Duration) }
 
 // Timed tells whether a row has latencies.
-func (r *Row) Timed() bool { return r.Has(Average) || len(r.quantiles()) > 0 }
+func (r *Row) Timed() bool { return r.Has(Average) || len(r.Quantiles) > 0 }
 
-// quantiles are those of latency, rising.
-func (r *Row) quantiles() []Value {
-	at, _ := r.at(Figure{place: most})
-	return r.Values[at:]
-}
-
-// whole is the row with what follows from its figures.
-func (r *Row) whole() *Row {
-	x := *r
-	x.Values = append(make([]Value, 0, len(r.Values)+8), r.Values...)
+// follow adds what follows from a row's figures.
+func (r *Row) follow() {
+	r.own = r.has
 	for i := range follows {
-		if rule := &follows[i]; rule.fits(&x) {
-			if q := rule.of(&x); q.Finite() && !x.Has(byID[rule.Figure]) {
-				x.Set(byID[rule.Figure], q)
+		if rule := &follows[i]; r.has&rule.needs == rule.needs && r.has&(1<<rule.figure.place) == 0 {
+			if q := rule.of(r); q.Finite() {
+				r.Set(rule.figure, q)
 			}
 		}
 	}
-	latency, quantiles := x.Get(Average), r.quantiles()
-	if n := len(quantiles); n > 0 {
-		low, high := means(quantiles, x.Get(greatest))
-		x.Set(byID["leastmean"], low)
-		if x.Has(greatest) {
-			x.Set(byID["mostmean"], high)
-		}
-		if !x.Has(Average) {
-			_, latency = means(quantiles[:n-1], quantiles[n-1].Quantity)
+	latency, n := r.Get(Average), len(r.Quantiles)
+	if n > 0 {
+		low, high := means(r.Quantiles, r.Get(greatest))
+		r.Set(leastMean, low)
+		if r.Has(greatest) {
+			r.Set(mostMean, high)
 		}
 	}
-	if longest := latency.High + r.Cut; longest > 0 && !r.Early {
-		x.Set(byID["longest"], Exactly(longest))
+	if n > 0 && !r.Has(Average) {
+		_, latency = means(r.Quantiles[:n-1], r.Quantiles[n-1].Quantity)
 	}
-	return &x
+	if under := latency.High + r.Cut; under > 0 && !r.Early {
+		r.Set(longest, Exactly(under))
+	}
 }
 
 // means are what rising quantiles leave for the mean: at least, and at most if the greatest value
@@ -183,28 +171,19 @@ func means(all []Value, greatest Quantity) (least, atMost Quantity) {
 	return least, atMost
 }
 
-// window is how long the test took at least, in seconds; told is false if that is only what is usual.
-func (r *Row) window() (seconds float64, told bool) {
-	if d := r.Get(Duration); d.Low > 0 {
-		return d.Low, true
+// late is the longest latency that is known.
+func (r *Row) late() float64 {
+	late := max(r.Get(Average).High, r.Get(greatest).High)
+	for _, q := range r.Quantiles {
+		late = max(late, q.High)
 	}
-	return usual, false
-}
-
-// longest is the longest latency that is known.
-func (r *Row) longest() float64 {
-	longest := max(r.Get(Average).High, r.Get(greatest).High)
-	for _, q := range r.quantiles() {
-		longest = max(longest, q.High)
-	}
-	return longest
+	return late
 }
 
 // unless is what could make a broken law true after all. A # stands for a number.
 func (r *Row) unless(of Result) string {
 	more := of.Stands.Low / of.Allowed.High
-	short := r.longest() / (more - 1 - 0.01)
-	_, told := r.window()
+	short := r.late() / (more - 1.01)
 	counted := of.To == Requests.Name
 	var all []string
 	for _, may := range [...]struct {
@@ -216,7 +195,7 @@ func (r *Row) unless(of Result) string {
 		{InFlight, !r.Has(Depth), "pipelining is not given, and # on each connection would do", math.Ceil(more)},
 		{InFlight, r.Added != "", r.Added, 0},
 		{InFlight, r.Added == "" && !r.Made, "wrk may have made it, and adds latencies of requests that it never sent", 0},
-		{InFlight, !told && short > 1, "the test may have taken less than # s", short},
+		{InFlight, !r.Has(Duration) && short > 1, "the test may have taken less than # s", short},
 		{Answer, of.Relation == AtLeast, "answers may be compressed, or have no body", 0},
 		{Mean, r.Apart != "", r.Apart, 0},
 		{Order, r.Apart != "", r.Apart, 0},

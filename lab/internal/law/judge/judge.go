@@ -216,14 +216,13 @@ func (j *judge) cell(row *law.Row, c *column, text string) bool {
 
 // begin forgets the row before.
 func (j *judge) begin() {
-	values := j.row.Values[:0]
+	quantiles := j.row.Quantiles[:0]
 	j.row, j.name, j.wrong = law.Row{Added: j.added}, "", ""
 	if j.maker != nil {
 		j.row = j.maker.Row
 		j.row.Made = true
 	}
-	j.row.Values = append(values, j.row.Values...)
-	j.row.Averaged, j.row.Doubt = j.options.Averaged, j.unsure
+	j.row.Quantiles, j.row.Averaged, j.row.Doubt = quantiles, j.options.Averaged, j.unsure
 }
 
 // take notes what one cell says of a row.
@@ -241,7 +240,7 @@ func (j *judge) take(row *law.Row, c *column, text string) {
 // keep joins a row of one figure with what other tables have of it. If they have that figure, they are of other rows.
 func (j *judge) keep(line int, figure law.Figure) {
 	row := j.row
-	j.row.Values = nil
+	j.row.Quantiles = nil
 	at := slices.IndexFunc(j.kept, func(p part) bool { return p.name == j.name })
 	if name := j.name; at >= 0 && j.kept[at].row.Has(figure) {
 		j.flush()
