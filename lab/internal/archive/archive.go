@@ -83,10 +83,9 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 	if len(faults) > 0 {
 		return j, faults, nil
 	}
-	j.Audits, err = audit.Of(texts, j.Experiments, j.Hosts)
-	if found := (*audit.Fault)(nil); errors.As(err, &found) {
-		fault(filepath.Join(root.Texts(), found.Text+".toml"), found.Err)
-	}
+	j.Audits = texts
+	entry, err := audit.Of(texts, j.Experiments, j.Hosts)
+	fault(filepath.Join(root.Texts(), entry+".toml"), err)
 	return j, faults, nil
 }
 

@@ -23,9 +23,6 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// Version is the schema version of audit files.
-const Version = 1
-
 // The possible values of Finding.Verdict.
 const (
 	Agrees    = "agrees"
@@ -85,32 +82,28 @@ func (x *Finding) print(q law.Quantity) (table, prose, ends string) {
 	return table, prose, ends
 }
 
-// A Fault is an error in one entry's text.
-type Fault struct {
-	Text string // number of the entry
-	Err  error
-}
-
-func (f *Fault) Error() string { return f.Err.Error() }
-
-// Of audits every text. The experiments are those that tables name, the hosts those that they were measured on. An error
-// is a Fault.
-func Of(texts []*File, experiments []*experiment.Experiment, hosts map[string]*host.Profile) ([]*File, error) {
+// Of audits every text, in place. The experiments are those that tables name, the hosts those that they were measured on.
+// An error is of the text with that entry.
+func Of(texts []*File, experiments []*experiment.Experiment, hosts map[string]*host.Profile) (entry string, err error) {
 	b := book{}
 	for _, f := range texts {
 		b[f.Entry] = f
 	}
 	for _, f := range texts {
 		for _, t := range f.Tables {
-			known := slices.ContainsFunc(experiments, func(x *experiment.Experiment) bool { return x.Name == t.Experiment })
-			if !known || hosts[t.Host] == nil || hosts[t.ClientHost] == nil {
-				return nil, &Fault{f.Entry, fmt.Errorf("tables %q: no experiment %q, or no host %q or %q in data/hosts", t.ID,
-					t.Experiment, t.Host, t.ClientHost)}
+			if !slices.ContainsFunc(experiments, func(x *experiment.Experiment) bool { return x.Name == t.Experiment }) {
+				return f.Entry, fmt.Errorf("tables %q: no experiment %q", t.ID, t.Experiment)
+			}
+			for _, id := range []string{t.Host, t.ClientHost} {
+				if hosts[id] == nil {
+					known := slices.Sorted(maps.Keys(hosts))
+					return f.Entry, fmt.Errorf("tables %q: no host %q in data/hosts; %s", t.ID, id, strict.Instead(id, known))
+				}
 			}
 		}
 		for i := range f.Findings {
 			if err := b.check(f, &f.Findings[i]); err != nil {
-				return nil, &Fault{f.Entry, fmt.Errorf("checks %q: %w", f.Findings[i].ID, err)}
+				return f.Entry, fmt.Errorf("checks %q: %w", f.Findings[i].ID, err)
 			}
 		}
 		for _, t := range f.Tables {
@@ -119,7 +112,7 @@ func Of(texts []*File, experiments []*experiment.Experiment, hosts map[string]*h
 			}
 		}
 	}
-	return append([]*File{}, texts...), nil
+	return "", nil
 }
 
 // A book finds the figures that names in formulas refer to:

@@ -124,23 +124,26 @@ func LoadDir(dir string) (texts []*File, faults map[string]error, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*"))
 	faults = map[string]error{}
 	for _, path := range paths {
-		data, err := strict.ReadUpTo(path, strict.MostWritten)
 		var f *File
+		data, err := strict.ReadUpTo(path, strict.MostWritten)
+		name, isText := strings.CutSuffix(filepath.Base(path), ".toml")
+		if !isText {
+			err = errors.New("only texts belong there, one .toml file an entry")
+		}
 		if err == nil {
-			f, err = Parse(strings.TrimSuffix(filepath.Base(path), ".toml"), data)
+			f, err = Parse(name, data)
 		}
-		if err != nil {
-			faults[path] = err
-			continue
+		if faults[path] = err; err == nil {
+			delete(faults, path)
+			texts = append(texts, f)
 		}
-		texts = append(texts, f)
 	}
 	return texts, faults, err
 }
 
 // Parse parses the text of the entry with the given number, and checks everything that needs no formula evaluated.
 func Parse(name string, data []byte) (*File, error) {
-	f := &File{SchemaVersion: Version, Figures: map[string]Printed{}, Findings: []Finding{}}
+	f := &File{SchemaVersion: 1, Figures: map[string]Printed{}, Findings: []Finding{}}
 	if err := strict.DecodeTOML(data, f); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -83,8 +82,7 @@ func TestTextsThatLeanOnNothing(t *testing.T) {
 			t.Fatalf("%s: %v", more, err)
 		}
 		_, err = auditOf(text)
-		fault := (*Fault)(nil)
-		if !errors.As(err, &fault) || fault.Text != "99" || !strings.Contains(err.Error(), says) {
+		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", more, err, says)
 		}
 	}

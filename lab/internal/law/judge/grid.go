@@ -309,15 +309,14 @@ func (j *judge) table(g *grid, from int) {
 	single := figures(g.columns) == 1 && g.columns[0].figure == names && len(g.rows) <= 10*mostRead
 	for i, cells := range g.rows[1:] {
 		line := from + g.at[i+1]
-		if len(cells) != len(g.columns) {
-			j.unread(line, fmt.Sprintf("line %d", line), fmt.Sprintf("it has %d cells, and the head has %d", len(cells), len(g.columns)))
-			continue
-		}
 		j.begin()
-		for k := range g.columns {
+		for k := range min(len(cells), len(g.columns)) {
 			j.take(&j.row, &g.columns[k], cells[k])
 		}
 		switch {
+		case len(cells) != len(g.columns):
+			j.name, j.wrong = "", fmt.Sprintf("it has %d cells, and the head has %d", len(cells), len(g.columns))
+			j.end(line, fmt.Sprintf("line %d", line))
 		case single && j.wrong == "":
 			at := slices.IndexFunc(g.columns, column.known)
 			j.keep(line, g.columns[at].figure)

@@ -267,11 +267,12 @@ func (j *judge) flush() {
 // end judges the row that has been read, which is called so if it has no name of its own.
 func (j *judge) end(line int, otherwise string) {
 	name := cmp.Or(j.name, otherwise)
-	if j.wrong != "" {
-		j.unread(line, name, j.wrong)
+	if j.Rows++; j.wrong != "" {
+		if j.Of[Unread]++; j.room(j.Findings) {
+			j.Findings = append(j.Findings, Finding{Line: line, Row: name, Verdict: Unread, Says: j.wrong})
+		}
 		return
 	}
-	j.Rows++
 	row := &j.row
 	row.Default(&j.given)
 	if !row.Has(law.Connections) && j.around.Has(law.Connections) {
@@ -336,14 +337,6 @@ func lacking(r *law.Row) string {
 		return "give --given connections=N"
 	}
 	return ""
-}
-
-func (j *judge) unread(line int, name, why string) {
-	j.Rows++
-	j.Of[Unread]++
-	if j.room(j.Findings) {
-		j.Findings = append(j.Findings, Finding{Line: line, Row: name, Verdict: Unread, Says: why})
-	}
 }
 
 // room tells whether one more finding is kept, and counts those that are not.
