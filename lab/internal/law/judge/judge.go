@@ -70,6 +70,7 @@ type Options struct {
 	Units    []string // of heads, as p99=us; latency is of all latencies without one
 	MadeBy   string   // the load generator; empty: unknown
 	Averaged bool     // rows are means over several runs
+	Added    string   // why latencies are not those of the requests alone
 	Most     int      // findings, and remarks, that are kept; 0: all
 
 	each func(name string, row *law.Row) // for tests: each row that was read
@@ -223,6 +224,7 @@ func (j *judge) begin() {
 		j.row.Made = true
 	}
 	j.row.Quantiles, j.row.Averaged, j.row.Doubt = quantiles, j.options.Averaged, j.unsure
+	j.row.Added = cmp.Or(j.options.Added, j.row.Added)
 }
 
 // take notes what one cell says of a row.
