@@ -62,6 +62,12 @@ test: ## set up and run every test (about seven minutes on two cores)
 	@$(MAKE) --no-print-directory -j4 NPM_OMIT= build .tools/stamp/checkers
 	@tools/test.sh
 
+.PHONY: vale
+vale: ## hold the texts against the rules in tools/vale with Vale itself, which a C compiler builds in a minute
+	@mkdir -p $(BIN)
+	cd tools/vale && $(GO_BUILD) -o ../../$(BIN)/vale github.com/errata-ai/vale/v3/cmd/vale
+	PROSE='$(BIN)/vale --config tools/vale/vale.ini --output line' tools/test.sh words
+
 .PHONY: check
 check: build ## check every data file
 	$(LAB) check

@@ -20,6 +20,11 @@ format() {
   [ -z "$found" ] || { printf 'lines of more than 120 bytes:\n%s\n' "$found"; return 1; }
   ! grep -nr 'TODO:' lab/experiments content/journal || { echo 'still to be written: what lab new wrote'; return 1; }
 }
+# Texts that keep the rules in tools/vale. PROSE is what reads them, as in make vale.
+words() {
+  git ls-files -z -- '*.md' 'lab/cmd/*/help/*.txt' ':!content/journal' ':!content/compare.md' ':!*testdata*' |
+    xargs -0 ${PROSE:-node tools/words.mjs}
+}
 # The modules beside the lab's; ./... does not enter them.
 modules=(batch batch/study servers/fanout servers/floor)
 # Where goroutines share memory. These packages are tested with the race detector where it
@@ -78,7 +83,7 @@ browser() { node test/pages/browse.mjs .tools/pages && node test/pages/scripts.m
 
 # Two lanes take one step after the other, the longest first: with more of them servers under test starve. What
 # has to be alone comes after both.
-steps=(linerate plain race site scripts browser beside breaks workflows data shell format)
+steps=(linerate plain race site scripts browser beside breaks workflows data shell words format)
 alone=(runs)
 needs() { case $1 in browser) echo site ;; esac; }
 [ $# -eq 0 ] || { steps=("$@"); alone=(); }
