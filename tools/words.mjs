@@ -74,6 +74,8 @@ function * go (text) {
     line += text.slice(at, m.index).split('\n').length - 1
     at = m.index
     if (m[1] !== undefined) {
+      const beside = text.slice(text.lastIndexOf('\n', m.index) + 1, m.index).trim()
+      if (beside) { yield * flush(); yield [line, m[1]]; continue }
       if (comment && line !== last + 1) yield * flush()
       if (!comment) from = line
       comment += m[1].replace(/^(\S+:\S.*| )/, '') + '\n'
@@ -90,7 +92,7 @@ function * go (text) {
   yield * flush()
 }
 
-// Of messages and cells only the words are held against the rules: they are often parts of sentences.
+// Messages and cells are often parts of sentences, so only their words are checked.
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
 let found = 0
 let sentences = 0

@@ -1,20 +1,20 @@
 // Package compare says whether one server costs more than another, from blocks in which all
 // were measured at nearly the same time. An Outcome is also what linerate compare prints as JSON.
 //
-// What it says rests on CPU time a request alone. It is "the same" only if the whole interval of
-// the median block's ratio lies within the margin, and "dearer" or "cheaper" only if all of it
-// lies on one side of 1. Throughput and latency are shown beside that: they describe the load,
-// the client and the wire as much as the server. Intervals are those of package confseq, which
-// hold whenever one stops; those of one metric share an error of one in twenty.
+// What it says rests on CPU time a request alone. Two servers are "the same" only if the whole
+// interval of the median block's ratio lies within the margin. One costs more or less only if
+// the whole interval lies on one side of 1. Throughput and latency describe the load, the client
+// and the wire as much as the server, so they decide nothing. Intervals are those of package
+// confseq, which hold whenever one stops; those of one metric share an error of one in twenty.
 //
 // Whether one costs more at all is bet on twice, on how many blocks say so and on how far from
-// equality they are. The second is fair by design, whatever the noise: if nothing differs, the figures
-// of a block are alike but for which of them is called what, and if that was drawn by lot in each
-// block, all ways are as likely. A third figure, of a second start of one server, makes this
-// bet sharper, since it shows in each block what starts alone do. By how much a server costs more is
-// another question. That one's cost lies by the same factor above the other's in each block is no
-// part of the design, so each bound other than 1 rests on the number of blocks alone; where more
-// is shown sooner than by how much, the interval begins at 1 itself, and leaves it out.
+// equality they are. The second is fair by design, whatever the noise. If nothing differs, only the
+// names tell a block's figures apart. A lot drew the names in each block, so all ways are as likely. A
+// third figure, of a second start of one server, makes this bet sharper, since it shows in each block
+// what starts alone do. By how much a server costs more is another question. The design does not say
+// that one costs more by the same factor in each block, so each bound other than 1 rests on the number
+// of blocks alone. Where "more" is shown sooner than by how much, the interval begins at 1 and leaves
+// it out.
 //
 // Counting assumes that where the servers cost the same, the next block is as likely to fall on either
 // side, whatever the ones before did. What favours one server for the whole time would be taken

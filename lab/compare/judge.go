@@ -31,8 +31,8 @@ func median(of []float64) float64 {
 	return s[(len(s)-1)/2]/2 + s[len(s)/2]/2
 }
 
-// Judge is the rule: the same if the whole interval is within the margin; else
-// dearer or cheaper if all of it is on one side of 1.
+// Judge is the rule: the same if the whole interval is within the margin; else more or less if the
+// whole interval is on one side of 1.
 func (r *Ratio) Judge(margin float64) Verdict {
 	switch {
 	case !r.Known():
@@ -58,9 +58,8 @@ func (r *Ratio) Against(bar float64) string {
 	return AboveOpen
 }
 
-// Further estimates how many more blocks would decide whether the ratio is the same within the margin or to which side it
-// lies, and whether it is above a bar, if one is given (0: none): an interval is half as wide after four times as many.
-// It is 0 if that is not known.
+// Further estimates how many more blocks would decide the verdict, and whether the ratio is above a bar, if there is
+// one (0: none). An interval is half as wide after four times as many blocks. It is 0 if that is not known.
 func (r *Ratio) Further(level, margin, bar float64) int {
 	switch {
 	case r == nil:

@@ -63,8 +63,8 @@ type Outcome struct {
 	Notes       []string     `json:"notes,omitempty"`
 }
 
-// Measured is one server with the medians over its valid trials. What was not
-// measured is absent.
+// Measured is one server with the medians over its valid trials. A figure that nobody measured is
+// absent.
 type Measured struct {
 	Name     string   `json:"name"`
 	Command  []string `json:"command,omitempty"`
@@ -124,8 +124,8 @@ type Ratio struct {
 	// whatever block one stops. Both are absent while there are too few blocks.
 	Low  float64 `json:"low,omitempty"`
 	High float64 `json:"high,omitempty"`
-	// Unequal reports whether 1 is left out. It is, where an end is 1 itself, if more or less
-	// is shown by how far the ratios lie from 1, and by how much is not yet.
+	// Unequal reports whether the interval leaves out 1. It is, where an end is 1 itself, if more
+	// or less is shown by how far the ratios lie from 1, and by how much is not yet.
 	Unequal bool `json:"unequal,omitempty"`
 }
 

@@ -1,10 +1,10 @@
 package compare
 
-// A Curve is the latency of servers at rates that do not wait for them: each request is due at
-// a time that was fixed before the first was sent, and its latency counts from then.
+// A Curve is the latency of servers at rates that do not wait for them. The plan fixes when each
+// request is due before it sends the first, and latency counts from then.
 type Curve struct {
 	// ClosedLoopRPS is the lowest throughput of the servers in a closed loop, measured in the same
-	// run, and Slowest is whose it is. Rates given as shares are shares of it.
+	// run, and Slowest is whose it is. Rates may be shares of that.
 	ClosedLoopRPS float64 `json:"closed_loop_rps,omitempty"`
 	Slowest       string  `json:"slowest,omitempty"`
 	SlotS         float64 `json:"slot_s"` // seconds at one rate in one block
@@ -12,8 +12,8 @@ type Curve struct {
 	Points        []Point `json:"points"` // by rate, then in the servers' order
 }
 
-// A Point is one server at one rate. What is not known is absent: a percentile that too few
-// requests lie beyond, and all of them where the point is refused.
+// A Point is one server at one rate. A percentile is absent if too few requests lie beyond it, and
+// all are if the point is refused.
 type Point struct {
 	Server  string   `json:"server"`
 	RateRPS float64  `json:"rate_rps"`
@@ -21,7 +21,7 @@ type Point struct {
 	P90     *Latency `json:"latency_p90_s,omitempty"`
 	P99     *Latency `json:"latency_p99_s,omitempty"`
 	P999    *Latency `json:"latency_p999_s,omitempty"`
-	Refused string   `json:"refused,omitempty"` // why nothing is said
+	Refused string   `json:"refused,omitempty"` // the reason for a refusal
 }
 
 // Percentiles are those of a point, from the lowest: p50, p90, p99, p999.

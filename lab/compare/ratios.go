@@ -55,10 +55,9 @@ func Fewest(level float64) int {
 	return n
 }
 
-// Interval is what Over gives, with what the sizes of the ratios tell. Of the values up to 1 it
-// leaves out those that signs and sizes exclude together; of those beyond it, as seen
-// from that end, those that signs alone exclude: sizes would be right there only if a server that costs more did so by
-// the same factor in each block.
+// Interval is what Over gives, with what the sizes of the ratios tell. Up to 1 it leaves out the values that signs and
+// sizes exclude together, and beyond 1 those that signs alone exclude. There, sizes would be right only if a server
+// cost more by the same factor in each block.
 func (r Ratios) Interval(level float64) *Ratio {
 	out := Over(r.Each, level)
 	if out == nil {

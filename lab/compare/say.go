@@ -68,7 +68,7 @@ func outwards(v float64, places int, round func(float64) float64) float64 {
 	return round(math.Round(v*unit*1e6)/1e6) / unit // what is exact but for the last bit stays
 }
 
-// fixed prints a number with a real minus sign and never a minus nought.
+// fixed prints a number with a real minus sign and never a minus zero.
 func fixed(v float64, places int) string {
 	s := strconv.FormatFloat(math.Abs(v), 'f', places, 64)
 	if v < 0 && strings.ContainsAny(s, "123456789") {

@@ -1,33 +1,33 @@
 // Package confseq says whether more than half of a stream of yes and no says yes, and
 // where the median of a stream of figures is, at any time one looks.
 //
-// A p value for a fixed sample size holds for one look. Here each answer is bet on
-// (LogE), and the gain is evidence whenever one stops, for whatever reason, and may be
-// added to the next day: if at most half say yes, it ever reaches 1/alpha with a
-// probability of alpha at most. Two programs on a machine that others use are compared so:
-// a block measures both at nearly the same time and gives one ratio; whether it lies above
-// 1.05, say, is one bit.
+// A p value for a fixed sample size holds for one look. Here each answer is a bet (LogE),
+// and the gain is evidence whenever you stop, for whatever reason; you may add to it the
+// next day. If at most half say yes, it ever reaches 1/alpha with a probability of at most
+// alpha. Two programs on a machine that others use are compared so: a block measures both
+// at nearly the same time and gives one ratio; whether it lies above 1.05, say, is one
+// bit.
 //
 //	block      1     2     3     4     5     6     7
 //	ratio    1.08  1.11  1.07  1.02  1.09  1.10  1.08      Median: what interval?
 //	> 1.05    yes   yes   yes    no   yes   yes   yes      Shown: more than half?
 //
-// Assumed is one thing: whatever came before, the next answer is as likely to be against
-// a false claim as for it, or more likely. Nothing is assumed of the noise: not that it is
-// normal, nor symmetric, nor alike from one day to the next. What is wrong in one direction
-// for many answers is not covered: then they are one piece of evidence, and the bet takes
-// them for several.
+// Assumed is one thing: whatever came before, the next answer is as likely to be against a
+// false claim as for it, or more likely. The bet assumes nothing about the noise: not that
+// it is normal, nor symmetric, nor alike from one day to the next. It does not cover an
+// error that lasts for many answers: those are one piece of evidence, and the bet counts
+// several.
 //
 // The price is power: a t test needs fewer blocks where its model is true. And all
 // statements are about the median, never the mean.
 //
-// Sources: Ville, "Étude critique de la notion de collectif" (1939), for the
-// inequality; Howard and Ramdas, "Sequential estimation of quantiles with
-// applications to A/B testing and best-arm identification" (2022), for
-// confidence sequences of a median; Waudby-Smith and Ramdas, "Estimating means
-// of bounded random variables by betting" (2024), for mixtures of bets; Ramdas,
-// Ruf, Larsson and Koolen, "Admissible anytime-valid sequential inference must
-// rely on nonnegative martingales" (2020), for why nothing else would do.
+// For the inequality see Ville, "Étude critique de la notion de collectif" (1939). For
+// confidence sequences of a median see Howard and Ramdas, "Sequential estimation of
+// quantiles with applications to A/B testing and best-arm identification" (2022). For
+// mixtures of bets see Waudby-Smith and Ramdas, "Estimating means of bounded random
+// variables by betting" (2024). For why nothing else would do see Ramdas, Ruf, Larsson
+// and Koolen, "Admissible anytime-valid sequential inference must rely on nonnegative
+// martingales" (2020).
 package confseq
 
 import (
@@ -51,7 +51,7 @@ const Bold = 0.975
 //
 // If at most half say yes, whatever came before, no bet gains on average. So the
 // probability that e ever reaches 1/α is at most α, at whatever answer one stops and for
-// whatever reason (Ville 1939). The mixture was chosen for its values at few answers, 36
+// whatever reason (Ville 1939). We chose the mixture for its values at few answers, 36
 // for six of six and 69 for seven of seven, without using any measured run.
 //
 // It panics unless 0 <= k <= n.
@@ -75,10 +75,10 @@ func LogMean(logs ...float64) float64 {
 	return top + math.Log(sum) - math.Log(float64(len(logs)))
 }
 
-// logSpread is the logarithm of the integral in LogE. This is an incomplete
-// beta function; for whole numbers it is the sum of C(n+1, i) / ((n+1) C(n, k))
-// over i from 0 to k. Each term is computed from the next, starting with the
-// last. All are positive, so nothing cancels.
+// logSpread is the logarithm of the integral in LogE. This is an incomplete beta
+// function; for whole numbers it is the sum of C(n+1, i) / ((n+1) C(n, k)) over i from 0
+// to k. Each term follows from the next, starting with the last. All are positive, so
+// nothing cancels.
 func logSpread(k, n int) float64 {
 	term := 1 / float64(n-k+1)
 	sum, shift := term, 0.0
@@ -101,10 +101,9 @@ func Least(n int, alpha float64) (k int, ok bool) {
 	return k, k <= n
 }
 
-// Shown reports whether k of n answers that say yes have an e-value of 1/alpha or more: if
-// at most half say yes, it is ever true of the answers so far with a probability of alpha
-// at most. To ask for both directions, give each half of alpha. It panics unless
-// 0 <= k <= n.
+// Shown reports whether k of n answers that say yes have an e-value of 1/alpha or more. If
+// at most half say yes, it is ever true with a probability of at most alpha. To ask for
+// both directions, give each half of alpha. It panics unless 0 <= k <= n.
 func Shown(k, n int, alpha float64) bool {
 	if 0 <= k && 2*k <= n && alpha < 1 {
 		return false // no bet has gained

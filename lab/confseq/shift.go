@@ -6,15 +6,15 @@ import "math"
 // difference by which each reaches about half of what a sign alone would gain.
 var Steepness = [4]float64{10, 30, 90, 270}
 
-// Placed is the share of what it has that LogShift bets on each block. The rest is kept, so no
+// Placed is the share of what it has that LogShift bets on each block. It keeps the rest, so no
 // block alone can end the bet, and one that cannot tell costs nineteen parts of twenty.
 const Placed = 0.95
 
 // LogShift is the natural logarithm of an e-value for "in each block one figure lies above its
-// others", from the differences d of that figure to each of the others: of logarithms, or of whatever
-// else has about the sizes of Steepness. Where LogE counts signs, this weighs them: a block with large
-// differences counts more than one with small ones. Of a block of one figure and m others, with a
-// steepness s, what is bet becomes
+// others". The differences d are those of that figure to each of the others, usually of logarithms;
+// their sizes are about those of Steepness. Where LogE counts signs, this weighs them: a block with
+// large differences counts more than one with small ones. Of a block of one figure and m others, with
+// a steepness s, what is bet becomes
 //
 //	(m + 1) / (1 + exp(-s·d1) + ... + exp(-s·dm))
 //
@@ -28,11 +28,11 @@ const Placed = 0.95
 //
 // It panics if a difference is not a number. That of a block that cannot tell is minus infinity.
 //
-// Sources: de la Peña, "A general class of exponential inequalities for martingales and ratios"
-// (1999), and Howard, Ramdas, McAuliffe and Sekhon, "Time-uniform, nonparametric, nonasymptotic
-// confidence sequences" (2021), for symmetric differences; Vovk and Wang, "Nonparametric e-tests of
-// symmetry" (2024); Koning, "Post-hoc and anytime valid permutation and group invariance testing"
-// (2023), for likelihood ratios over all orders that are as likely.
+// For symmetric differences see de la Peña, "A general class of exponential inequalities for
+// martingales and ratios" (1999); Howard, Ramdas, McAuliffe and Sekhon, "Time-uniform,
+// nonparametric, nonasymptotic confidence sequences" (2021). See also Vovk and Wang, "Nonparametric
+// e-tests of symmetry" (2024). For likelihood ratios over all orders that are as likely see Koning,
+// "Post-hoc and anytime valid permutation and group invariance testing" (2023).
 func LogShift(blocks [][]float64) float64 {
 	var logs [len(Steepness)]float64
 	for _, differences := range blocks {

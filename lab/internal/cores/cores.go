@@ -1,8 +1,8 @@
 // Package cores divides a machine's cores between server and client, reads how much CPU control groups allow and
 // for how long cores ran, and times how fast one is.
 //
-// On a common core each side would disturb the other and take the CPU time that the other is measured by.
-// Cores are divided whole: two hardware threads of one core stay on one side.
+// On a common core each side would disturb the other and take the CPU time that the other is
+// measured by. It divides whole cores: two hardware threads of one core stay on one side.
 package cores
 
 import (
@@ -98,8 +98,9 @@ func Here() (split Split, allowed []int, err error) {
 	return Divide(Groups("/sys/devices/system/cpu", allowed)), allowed, err
 }
 
-// Mask writes the mask of some CPUs on a machine with that many possible ones, exactly as the kernel prints it
-// back: a digit for each four possible CPUs, the highest first, with a comma between groups of 32 CPUs.
+// Mask writes the mask of some CPUs on a machine with that many possible ones, exactly as the
+// kernel prints it back. It has a digit for each four possible CPUs, the highest first, and a comma
+// between groups of 32 CPUs.
 func Mask(cpus []int, possible int) (string, error) {
 	const digits = 8 // of a group
 	mask := new(big.Int)

@@ -23,12 +23,12 @@ func Allowed() ([]int, error) {
 	return cpus, nil
 }
 
-// A core that is shared with another program or virtual machine changes its speed for minutes at a time, and
-// nothing in /proc shows it: on one such core the calibration loop took either 1.6 or 2.5 microseconds a pair
-// of calls, which once turned a 28 % effect into a 45 % one. So the loop is timed on the server's core just
-// before and after each group of trials. It makes a server's system calls, because a neighbour on the same
-// core slows the kernel's paths by another factor than arithmetic. A dip within a trial goes unseen, and a
-// group that is slow as a whole is slow for all of its conditions alike.
+// A core that another program or virtual machine shares changes its speed for minutes at a time, and nothing
+// in /proc shows it. On one such core the calibration loop took either 1.6 or 2.5 microseconds a pair of
+// calls, which once turned a 28 % effect into a 45 % one. So the lab times the loop on the server's core
+// just before and after each group of trials. It makes a server's system calls, because a neighbour on the
+// same core slows the kernel's paths by another factor than arithmetic. A dip within a trial goes unseen,
+// and a group that is slow as a whole is slow for all of its conditions alike.
 //
 // passes, pairs of calls a pass, and bytes a pair, which is a write and a read. A pass takes 2 to 5 ms: long
 // compared with the clock's resolution and short compared with a scheduler's slice, so the fastest of eight

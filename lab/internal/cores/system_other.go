@@ -9,7 +9,7 @@ import (
 
 // The lab does not measure on this system.
 
-// Allowed is not known.
+// Allowed knows nothing here.
 func Allowed() ([]int, error) { return nil, nil }
 
 // TimeLoop needs Linux to bind a thread.

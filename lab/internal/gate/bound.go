@@ -21,17 +21,17 @@ const (
 	BoundUnknown   Bound = "unknown"
 )
 
-// The shares of the line rate and of a core's time from which a resource counts
-// as saturated. They were set before any run of this lab. At 0.9 at most a
-// ninth of headroom is left, which is why claims of flatness at the wire use a
-// margin of a tenth.
+// The shares of the line rate and of a core's time from which a resource counts as
+// saturated. They are older than any run of this lab. At 0.9 at most a ninth of headroom
+// is left, which is why claims of flatness at the wire use a margin of a tenth.
 const (
 	WireSaturated = 0.90
 	CPUSaturated  = 0.90
 )
 
-// A resource may be a wall. Figures show how much of it was in use, as shares of what it can carry; the largest
-// counts. Of a client's figures each is needed, since the one that is missing could be the larger.
+// A resource may be a wall. Figures show how much was in use, as shares of what it can carry; the
+// largest counts. Of a client's figures each is needed, since the one that is missing could be the
+// larger.
 type resource struct {
 	bound   Bound
 	limit   float64
@@ -67,9 +67,9 @@ func (b Bound) Meaning() string {
 // list was recorded and had room.
 type Walls struct {
 	Met    []Bound // in the order in which a bound joins them
-	Unseen []Bound // may have been met, but were not recorded
+	Unseen []Bound // not recorded, so perhaps met
 
-	use    map[Bound]float64 // of what is known
+	use    map[Bound]float64 // by the readings there are
 	shares []string
 }
 
@@ -105,8 +105,8 @@ func WallsOf(metrics map[string]float64, lineRateBps float64) Walls {
 	return w
 }
 
-// Use is how much of a resource was in use, as a share of what it can carry. It is not known where a figure
-// is missing that could have been larger.
+// Use is how much of a resource was in use, as a share of what it can carry. It is unknown where a
+// figure is missing that could have been larger.
 func (w Walls) Use(b Bound) (share float64, known bool) {
 	share, known = w.use[b]
 	return share, known
@@ -118,8 +118,8 @@ func (w Walls) Meets(b Bound) bool { return slices.Contains(w.Met, b) }
 // Room tells whether a resource was recorded and not saturated.
 func (w Walls) Room(b Bound) bool { return !w.Meets(b) && !slices.Contains(w.Unseen, b) }
 
-// Bound joins the walls met. The server is named only if client and wire were
-// recorded: otherwise it may have been waiting for either.
+// Bound joins the walls met. It names the server only if client and wire were recorded: otherwise
+// the server may have waited for either.
 func (w Walls) Bound() Bound {
 	var names []string
 	for _, b := range w.Met {

@@ -30,7 +30,7 @@ func Disturbed(trials []map[string]float64, shared bool) string {
 	n := max(1, float64(len(trials)))
 	var says []string
 	for _, one := range []struct {
-		v, least float64 // the least that is told
+		v, least float64 // the least that counts
 		format   string
 	}{
 		{others / n, 0.05, "%.2g of a core was used by others"},

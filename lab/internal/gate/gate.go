@@ -28,14 +28,14 @@ const (
 	// percentile: latencies count from the time a request was due, so lateness is
 	// included in them.
 	SendLag = time.Millisecond
-	// LittleOff is how far rate times mean latency may differ from the requests
-	// that a closed loop keeps in flight, as a share, beyond what the latencies'
-	// resolution and the requests in flight at the window's ends explain.
+	// LittleOff is how far rate times mean latency may differ from the requests that a
+	// closed loop keeps in flight, as a share. The latencies' resolution and the requests
+	// in flight at the window's ends come on top.
 	LittleOff = 0.10
-	// LeastShare is the share of the rate asked for that must be answered. A
-	// hundredth is allowed for requests in flight at both ends of a short trial. A
-	// generator or server that keeps up loses less than that; one that does not
-	// turns the open loop into a closed one.
+	// LeastShare is the share of the rate asked for that must be answered. A hundredth
+	// covers requests in flight at both ends of a short trial. A generator or server that
+	// keeps up loses less than that; one that does not turns the open loop into a closed
+	// one.
 	LeastShare = 0.99
 	// ActiveShare is the share of the busiest worker's CPU time that makes a
 	// worker active. A hash distributes connections over workers, so shares may

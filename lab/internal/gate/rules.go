@@ -20,11 +20,11 @@ const (
 // with it.
 type Asked struct {
 	Generator   string
-	Connections int     // 0 if events are received, not requested
+	Connections int     // 0 for a receiver of events
 	Pipelining  int     // requests in flight on each connection
 	Rate        float64 // requests per second; 0 is a closed loop
-	Overload    bool    // the trial is meant to show that the rate cannot be met
-	Refuses     bool    // the receiver was told to refuse some batches
+	Overload    bool    // the trial is to show that the server cannot keep the rate
+	Refuses     bool    // the receiver has orders to refuse some batches
 	Workers     int     // prefork workers; 0 if there are none
 	WindowS     float64 // seconds, of all slots; 0 if unknown
 	SlotS       float64 // seconds; 0 if the trial is in one piece
@@ -47,7 +47,7 @@ func Judge(figures map[string]float64, a Asked) []Finding {
 	claimed := func(metrics ...string) bool {
 		return slices.ContainsFunc(metrics, func(name string) bool { return slices.Contains(a.Claimed, name) })
 	}
-	if !a.Refuses { // else refusals were asked for
+	if !a.Refuses { // else the experiment asked for refusals
 		t.most(WrongAnswer, "non_2xx", true, 0, "%.0f answers were not 2xx")
 	}
 	counts := a.Generator != Sink && a.Generator != Readers // receivers of events do not count failed connections
@@ -63,7 +63,7 @@ func Judge(figures map[string]float64, a Asked) []Finding {
 	}
 	all := float64(a.Workers)
 	if claimed("workers") {
-		all = min(all, 1) // where none is seen the wrong processes were read, and every figure of the server would be 0
+		all = min(all, 1) // without any, the lab read the wrong processes, and every figure of the server would be 0
 	}
 	t.least(LostWorker, "workers", true, all, "%.0f of the server's %d workers were there", a.Workers)
 	// The kernel deals connections to workers by a hash, which leaves none out where there are many.

@@ -12,7 +12,7 @@ import (
 const Strangers = "strangers_cores"
 
 // The bet on whether what others ran follows one of two conditions, as work that a server leaves to
-// others would. It is made at a level of its own. A difference of the figures that is more than
+// others would. It has a level of its own. A difference of the figures that is more than
 // strangeFactor times what they ran more, as a share of a core, is not explained by it.
 const (
 	strangersLevel = 0.01
@@ -20,9 +20,9 @@ const (
 	strangeFactor  = 2
 )
 
-// Follows tells whether others ran more in the slots of one of two conditions, by the difference in
-// each block in cores, and whether that can explain the ratio of a figure. by is the median; k of n
-// blocks have its sign.
+// Follows tells whether others ran more in the slots of one of two conditions, and whether that can
+// explain the ratio of a figure. It goes by the difference in each block, in cores. by is the
+// median; k of n blocks have its sign.
 func Follows(more []float64, ratio float64) (by float64, k, n int, is bool) {
 	more = slices.DeleteFunc(slices.Clone(more), func(v float64) bool { return v == 0 || math.IsNaN(v) })
 	if n = len(more); n == 0 {

@@ -1,7 +1,7 @@
 // Package journal knows the repository's layout, and spells the paths of what git holds.
 //
-// A path is made from names, whether the file exists or not. This package imports only the standard library, so
-// that asking for a path does not pull in the code that reads the file.
+// A path follows from names, whether the file exists or not. This package imports only the standard
+// library, so that asking for a path does not pull in the code that reads the file.
 //
 // It lists files but never opens one: package archive reads them, and package site makes the derived ones.
 package journal
@@ -56,8 +56,8 @@ func (r Root) Packed(file string) string {
 	return r.Path("data", "profiles", filepath.FromSlash(path.Dir(file)+".zip"))
 }
 
-// Derived is where everything lies that follows from other files; git ignores it. Its directory data is published
-// beside what git has there, x has what templates are told of each experiment, and site.json all else.
+// Derived is where everything lies that follows from other files; git ignores it. The site
+// publishes its directory data, beside what git has there. Its directory pages is for templates.
 func (r Root) Derived(parts ...string) string {
 	return r.Path(append([]string{"derived"}, parts...)...)
 }

@@ -56,7 +56,7 @@ type sample struct {
 // all is the last reading.
 func (s *sample) all() reading { return s.pairs[len(s.pairs)-1] }
 
-// own is the CPU time of the lab. While servers are loaded, all of it is the cost of sampling.
+// own is the CPU time of the lab. While servers are loaded, that is the cost of sampling.
 func (s *sample) own() time.Duration { return s.all().server.CPU[0] }
 
 // A Sampler takes samples until it is stopped.
@@ -106,7 +106,7 @@ func Start(t Targets) (*Sampler, error) {
 	return s, nil
 }
 
-// Stop takes a last sample and ends sampling. It may be called twice.
+// Stop takes a last sample and ends sampling. A second call does nothing.
 func (s *Sampler) Stop() {
 	s.stop()
 	<-s.done

@@ -95,8 +95,8 @@ func (d delta) processes(w *Window, name string, side func(reading) proc.Times, 
 }
 
 // cores computes where the time of each side's cores went. Foreign is what neither side's processes nor the
-// lab's used of them. Time in interrupts does not count there, since most of it is for the load. In a
-// container it is the only trace of processes outside.
+// lab's used of them. Time in interrupts does not count there, since most is for the load. In a container
+// it is the only trace of processes outside.
 func (d delta) cores(w *Window) {
 	before, after := d.a.all(), d.b.all()
 	all, ok := spent(before.server, after.server)

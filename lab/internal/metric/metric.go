@@ -1,8 +1,8 @@
 // Package metric names every quantity that a results file may hold.
 //
-// Results files can only use these names. Each has a base SI unit and one
-// sentence that says what was counted and where. How a figure is read is up to
-// the telemetry package. The metrics themselves stand in metrics.toml.
+// Results files can only use these names. Each has a base SI unit and one sentence that
+// says what was counted and where. Other packages read the figures. The metrics
+// themselves are in metrics.toml.
 package metric
 
 import (

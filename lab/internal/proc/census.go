@@ -33,11 +33,10 @@ type Listening struct {
 	Port int
 }
 
-// Census reads, for servers in one network namespace, how many established
-// connections to its server's port each process has open. It matches sockets to
-// processes, so connections taken by another program are not counted. The
-// namespace's list is read once for all servers, since reading takes many
-// milliseconds.
+// Census reads, for servers in one network namespace, how many established connections to
+// its server's port each process has open. It matches sockets to processes, so
+// connections taken by another program are not counted. It reads the namespace's list
+// once for all servers, since reading takes many milliseconds.
 func Census(servers ...Listening) []Held {
 	out := make([]Held, len(servers))
 	var open map[string]Listener // as the first living process sees them

@@ -21,11 +21,11 @@ import (
 // once its first has ended.
 const endingWithin = 300 * time.Millisecond
 
-// Hold starts a command and stays beside it, so that no process of it outlives
-// the lab: one whose parent has ended becomes a child of this process, and when
-// lifeline ends, all of them are killed. The lifeline's other end is the lab's,
-// and the kernel closes it if the lab dies. So this process itself is not killed
-// with the lab. It writes to the lifeline when the command itself has ended.
+// Hold starts a command and stays beside it, so that none of its processes outlives the
+// lab. One whose parent has ended becomes a child of this process, which kills all of
+// them when lifeline ends. The lifeline's other end is the lab's, and the kernel closes
+// it if the lab dies. So this process itself does not die with the lab. It writes to the
+// lifeline when the command itself has ended.
 //
 // It returns the command's exit status, or Forked.
 func Hold(argv []string, lifeline io.ReadWriter, errs io.Writer) int {
@@ -79,8 +79,8 @@ func Hold(argv []string, lifeline io.ReadWriter, errs io.Writer) int {
 	return Alike(status)
 }
 
-// Alike is the exit status of a process that stands for one that ended so. Where that was killed, so is this process:
-// its caller then says the same of it.
+// Alike is the exit status of a process that takes another's place. Where a signal killed the
+// other, this process dies of the same signal, so that its caller sees no difference.
 func Alike(end syscall.WaitStatus) int {
 	switch {
 	case end.Signaled() && end.Signal() == syscall.SIGKILL:

@@ -7,9 +7,8 @@
 // caller's it passes on only the variables in Passed, since any other (GOGC,
 // NODE_OPTIONS) could change a figure without leaving a trace.
 //
-// A server may be any program, with children that leave its group or lose their
-// parent. It is started by Hold, in a process of its own, which has all of them
-// below it.
+// A server may be any program, with children that leave its group or lose their parent.
+// Hold starts it, in a process of its own, which has all of them below it.
 //
 // The kernel's part needs Linux. Elsewhere there is only Stop, and the lab
 // refuses to measure anyway.
@@ -70,7 +69,7 @@ func Caller(names ...string) []string {
 // Exit statuses that are not a command's own: the last two are those of a shell.
 const (
 	Forked   = 95  // of Hold: it ended in good order and left processes running
-	NotFound = 127 // it cannot be started
+	NotFound = 127 // starting it failed
 	bySignal = 128 // and the signal's number
 )
 
@@ -125,7 +124,7 @@ func Start(s Spec) (*Proc, error) {
 	started := make(chan error)
 	starter() <- func() { started <- p.cmd.Start() }
 	if err := <-started; err != nil {
-		_ = p.lifeline.Close() // nil, if it is not held
+		_ = p.lifeline.Close() // nil, if nobody holds it
 		return nil, err
 	}
 	if s.Held {
@@ -225,11 +224,11 @@ func (p *Proc) Stop(pid int, grace time.Duration) error {
 // Release ends the input of a held process, and waits for its end, but no longer than that: then it kills the whole
 // group. It returns once the process is gone.
 func (p *Proc) Release(within time.Duration) error {
-	if p.lifeline != nil { // what is held need not be in the group
+	if p.lifeline != nil { // a held process need not be in the group
 		_ = p.lifeline.Close() // a second time it is closed already
 		p.await(within)
 	}
-	// The group is killed in any case: a child may have stayed behind.
+	// It kills the group in any case: a child may have stayed behind.
 	if err := syscall.Kill(-p.Pid(), syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("cannot end process %d: %w", p.Pid(), err)
 	}

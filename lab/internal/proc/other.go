@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Servers are started, held and read on Linux only.
+// The lab starts, holds and reads servers on Linux only.
 
 var errNotLinux = errors.New("servers are held on Linux only")
 

@@ -56,10 +56,9 @@ func parseStat(text []byte) (s Stat, err error) {
 	}, nil
 }
 
-// Slurp reads a small file of /proc in one go, into a buffer large enough for
-// all of it. This takes half the system calls of os.ReadFile, which asks for a
-// size that /proc does not know, registers the file for polling, and reads
-// until the end.
+// Slurp reads a small file of /proc in one go, into a buffer that is large enough. This
+// takes half the system calls of os.ReadFile, which asks for a size that /proc does not
+// know, registers the file for polling, and reads until the end.
 func Slurp(path string, buf []byte) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -78,8 +77,8 @@ func Slurp(path string, buf []byte) ([]byte, error) {
 const byScheduler = 2
 
 // Time is the CPU time of any user's process, including its ended threads. An ended process keeps its
-// clock until its parent has waited for it; after that ok is false. A pid may be used again for another
-// process, so a later reader should know when the process started.
+// clock until its parent has waited for it; after that ok is false. The kernel uses a pid again for
+// another process, so a later reader should know when the process started.
 func Time(pid int) (t time.Duration, ok bool) {
 	var spec unix.Timespec
 	err := unix.ClockGettime(int32(^pid<<3|byScheduler), &spec)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Talk is a process that is told values of JSON on its input, and says some on its output.
+// A Talk is a process that reads values of JSON on its input, and writes some on its output.
 type Talk struct {
 	*Proc
 	in, out *os.File

@@ -57,8 +57,8 @@ func (t Times) Below(roots ...int) (r Times) {
 	return r
 }
 
-// PIDs lists the tree's processes now, parents first. They are looked up again if the machine has a newer one than
-// before, or one of them is gone.
+// PIDs lists the tree's processes now, parents first. It looks them up again if the machine has a
+// newer one than before, or one of them is gone.
 func (t *Tree) PIDs() []int {
 	newest := newestProcess()
 	if newest != "" && newest == t.newest {
@@ -193,8 +193,8 @@ func Command(pid int) string {
 	return s.Name
 }
 
-// GroupTime is the CPU time that a control group has used, as a file of it tells: cpu.stat of version
-// 2, in microseconds, or cpuacct.usage of version 1, in nanoseconds.
+// GroupTime is the CPU time that a control group has used, as one of its files tells: cpu.stat of
+// version 2, in microseconds, or cpuacct.usage of version 1, in nanoseconds.
 func GroupTime(file string) (time.Duration, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
