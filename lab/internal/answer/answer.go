@@ -82,8 +82,8 @@ func Of(server, route string) (*Set, error) {
 
 // shortBody is the length in bytes up to which every answer of a route with many bodies is compared in
 // full. Of longer answers only the length is compared, except for one in oneIn: finding one among
-// hundreds takes about a microsecond, and sending a request some microseconds. One body alone is
-// compared in a tenth of that.
+// hundreds takes about a microsecond, and sending a request some microseconds. Comparing with one body
+// alone takes a tenth of that.
 const (
 	shortBody = 256
 	oneIn     = 64

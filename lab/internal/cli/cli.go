@@ -41,8 +41,9 @@ type Program struct {
 // Failed is the exit status for a wrong call, and for what could not be done.
 const Failed = 3
 
-// Main is a program's main: it carries out the call of the program to itself that the arguments are, if they are one, or
-// else runs command with them until a signal asks for its end. A second signal ends the program at once.
+// Main is a program's main. If the arguments are a call of the program to itself, it carries that
+// out. Else it runs command with them until a signal asks for its end. A second signal ends the
+// program at once.
 func Main(command func(ctx context.Context, args []string, out, errs io.Writer) int, own ...func(args []string) (status int, is bool)) {
 	for _, call := range own {
 		if status, is := call(os.Args[1:]); is {
@@ -59,7 +60,7 @@ func Main(command func(ctx context.Context, args []string, out, errs io.Writer) 
 func (p Program) Run(args []string, out, errs io.Writer, do func(command any) (int, error)) int {
 	call, err := p.read(args, out)
 	if err == nil && call == nil {
-		return 0 // help was asked for and printed
+		return 0 // it printed the help
 	}
 	status := Failed
 	if err == nil {
@@ -114,7 +115,7 @@ func (p Program) parser(all bool, options ...kong.Option) *kong.Kong {
 	return made
 }
 
-// help is the text that stands above the options of the program or a command; empty if it has none.
+// help is the text above the options of the program or a command; empty if it has none.
 func (p Program) help(name string) string {
 	text, _ := p.Help.ReadFile("help/" + name + ".txt")
 	return strings.TrimSuffix(string(text), "\n")
@@ -138,7 +139,7 @@ func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
 	for _, arg := range args {
 		switch last := len(words) - 1; {
 		case last >= 0 && isFlag(words[last]) && negative.MatchString(arg):
-			words[last] += "=" + arg // so that what the flag takes is said, not how to write what it refuses
+			words[last] += "=" + arg // say what the flag takes, not how to write what it refuses
 		case oneDash.MatchString(arg): // works where two are usual, as with Go's own flags
 			words = append(words, "-"+arg)
 		default:

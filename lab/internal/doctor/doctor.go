@@ -1,7 +1,8 @@
 // Package doctor says what keeps a machine from measuring, before anything is run on it.
 //
-// Each finding says what was seen, what that means, and how to mend it. The doctor needs no root, changes
-// nothing, and measures nothing. Whether a block was disturbed, and what bounded it, only the run can say.
+// Each finding says what it saw, what that means, and how to mend it. The doctor needs no root,
+// changes nothing, and measures nothing. Only the run can say what disturbed a block, and what
+// bounded it.
 package doctor
 
 import (
@@ -40,14 +41,14 @@ type Finding struct {
 
 // A Machine is the machine to examine.
 type Machine struct {
-	Split   cores.Split  // how its cores would be divided
+	Split   cores.Split  // the division of its cores
 	Allowed []int        // CPUs that this process may use
-	Wire    func() error // whether a wire can be made: wire.Try; nil: it is not tried
+	Wire    func() error // says whether a wire can be made: wire.Try; nil: no try
 
 	root string // empty, except in tests
 }
 
-// Findings are what was seen of what can be seen here.
+// Findings are what the doctor can see here.
 func (m Machine) Findings() (fs []Finding) {
 	for _, look := range []struct {
 		about string
@@ -126,7 +127,7 @@ func (m Machine) quota() (seen, means, mend string) {
 	return fmt.Sprintf("%.2g cores", q.Cores), means, mend
 }
 
-// frequency finds out what sets the cores' clock. Most virtual machines show nothing of it.
+// frequency finds out what sets the cores' clock. Most virtual machines do not show it.
 func (m Machine) frequency() (seen, means, mend string) {
 	const file = "cpufreq/scaling_governor"
 	seen = cores.Read(m.root, cpus+"cpu0/"+file)
@@ -155,7 +156,7 @@ func (Machine) ptrace() (seen, means, mend string) {
 	err := traced.Start()
 	if err == nil {
 		err = traced.Process.Kill()
-		_ = traced.Wait() // it was killed
+		_ = traced.Wait() // a signal ended it
 	}
 	if err != nil {
 		return err.Error(), "system calls are not counted", "allow it to a container: --cap-add=SYS_PTRACE"

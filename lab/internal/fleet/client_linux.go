@@ -57,8 +57,9 @@ func say(in io.Reader, out io.Writer) error {
 // longestWait is after how long without a word a client takes the network to be cut, and ends.
 const longestWait = time.Minute
 
-// serve carries out what a relay asks: a plan, then a slot at a time. It says when a slot is filled, goes on loading,
-// and counts when it is told to. It ends with its input, in the middle of a slot, too.
+// serve carries out what a relay asks: a plan, then a slot at a time. It says when it has filled a
+// slot, goes on loading, and counts on request. It ends with its input, in the middle of a slot,
+// too.
 func serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -73,7 +74,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1) // for what is said and heard while all threads load
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1) // for messages while all threads load
 	if err := output.Encode(word{}); err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		before, over := reading(), make(chan struct{})
 		stepping.Go(func() {
 			select {
-			case <-over: // it failed before it was filled
+			case <-over: // it failed while filling
 			case <-full:
 				_ = output.Encode(word{Full: true}) // who does not hear it has closed the input
 				if _, more := <-told; more {

@@ -40,7 +40,7 @@ import (
 type Host struct {
 	Name    string // as ssh knows it
 	Path    string // of the program there
-	Machine        // as it was found
+	Machine        // as the lab found it
 	Trip    time.Duration
 	reaches string // the address of this machine, as the host reaches it
 }

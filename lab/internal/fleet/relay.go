@@ -181,8 +181,8 @@ func (r *relay) hear(cs []*client, until time.Time) ([]reply, error) {
 	return all, err
 }
 
-// turn has the clients that load a target carry out a slot in step. Whoever has ended when it is told something is
-// missed when it is to answer.
+// turn has the clients that load a target carry out a slot in step. A client that has ended misses
+// the message, and then its answer is missing.
 func (r *relay) turn(s load.Slot) (out load.SlotReport, err error) {
 	var in, full []*client
 	for _, c := range r.clients {
@@ -251,7 +251,7 @@ func (r *relay) check(all []reply, sent int64, s load.Slot) error {
 		case a.Slot.SilenceS > late.Seconds() && a.Slot.SilenceS > s.Seconds/2:
 			return fmt.Errorf("%s had no answer for %s, as if it had been stopped or cut off", a.label, words.Time(a.Slot.SilenceS))
 		case asked.Rate > 0 && float64(a.Slot.Turn.Requests) > most:
-			return fmt.Errorf("%s counts %d answers, and was to ask for %.0f at the most", a.label, a.Slot.Turn.Requests, most)
+			return fmt.Errorf("%s counts %d answers, and was to ask for at most %.0f", a.label, a.Slot.Turn.Requests, most)
 		case a.Machine.RxBytes > 0 && a.Slot.Bytes > a.Machine.RxBytes:
 			return fmt.Errorf("%s counts %s of answers, and its interface received %s", a.label, words.Size(int(a.Slot.Bytes)),
 				words.Size(int(a.Machine.RxBytes)))
@@ -291,7 +291,7 @@ func sum(all []reply) (out load.SlotReport) {
 	return out
 }
 
-// disturbing is what others may use of a client's machine, in cores, before that is told.
+// disturbing is what others may use of a client's machine, in cores, before a note says so.
 const disturbing = 0.1
 
 // elsewhere has the figures of the clients' machines, of which the busiest counts, and notes the clients that others

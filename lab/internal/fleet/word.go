@@ -9,13 +9,13 @@ const (
 	clientCall  = "client"
 )
 
-// A Machine is that of a client, and what was used of it: since it booted, or in a turn. What cannot be
-// read is 0.
+// A Machine is that of a client, and its use: since it booted, or in a turn. A figure that nobody
+// could read is 0.
 type Machine struct {
 	Program string  `json:"program"` // SHA-256 of the client
 	Cores   int     `json:"cores"`
 	AtS     float64 `json:"at_s"`   // since the client began; of a turn its length
-	BusyS   float64 `json:"busy_s"` // of all cores together, whoever used them
+	BusyS   float64 `json:"busy_s"` // of all cores together
 	NetS    float64 `json:"net_s"`  // of that in interrupts, most of which are for the load
 	OwnS    float64 `json:"own_s"`  // CPU time of the client
 	RxBytes int64   `json:"rx_bytes"`
@@ -23,7 +23,7 @@ type Machine struct {
 	LinkBps float64 `json:"link_bps,omitempty"` // line rate of its interface
 }
 
-// since is what was used since another reading.
+// since is the use since another reading.
 func (m Machine) since(before Machine) Machine {
 	m.AtS, m.BusyS, m.OwnS = m.AtS-before.AtS, m.BusyS-before.BusyS, m.OwnS-before.OwnS
 	m.NetS, m.RxBytes, m.TxBytes = m.NetS-before.NetS, m.RxBytes-before.RxBytes, m.TxBytes-before.TxBytes
@@ -58,7 +58,7 @@ func (c counts) addTo(h *load.Histogram) {
 	}
 }
 
-// add adds what a client counted of a target. Figures of single requests are left out.
+// add adds what a client counted of a target. It leaves out figures of single requests.
 func add(t *load.TargetSummary, o load.TargetSummary, latencies, lags counts) {
 	if t.Histogram == nil {
 		t.Histogram, t.Lags, t.Statuses, t.Name = load.NewHistogram(), load.NewHistogram(), map[int]int64{}, o.Name

@@ -104,11 +104,10 @@ func share(m map[string]float64, name string, part, whole float64) {
 // autocannon reads the last JSON document of a trial's standard output;
 // earlier ones are the warm-up's.
 //
-// Latencies are in whole milliseconds, cut rather than rounded. So a latency of
-// 0 means "below a millisecond", and the mean of cut latencies is not a metric;
-// it only limits the mean, which is enough for Little's law. Rates are computed
-// from counts and the trial's start and finish, because autocannon's averages
-// are averages of its samples.
+// Latencies are in whole milliseconds, cut rather than rounded. So a latency of 0 means
+// "below a millisecond", and the mean of cut latencies is not a metric; it only limits
+// the mean, which is enough for Little's law. Rates come from counts and the trial's
+// start and finish, because autocannon's averages are averages of its samples.
 //
 // As started by the lab, autocannon compares no bodies. Its resets are restarts of its list of requests,
 // not resets of connections: when the server ends a connection, it opens a new one without
@@ -141,10 +140,9 @@ func autocannon(stdout []byte) (*measure.Result, error) {
 
 // sink reads what the receiver of events printed in a line.
 //
-// Arrivals at the receiver are counted; the sender's own counts have other
-// names. Refusals that the receiver was told to make, and events left behind, are no
-// faults: such trials are about them. Bytes are those of requests, so there is no figure of answers' bytes, and
-// failed connections were not counted.
+// The figures count arrivals at the receiver; the sender's own counts have other names. Refusals that the trial
+// asks for, and events left behind, are no faults: such trials are about them. Bytes are those of requests, so
+// there is no figure of answers' bytes, and failed connections were not counted.
 func sink(stdout []byte) (*measure.Result, error) {
 	d, err := read("event_sink", bytes.TrimSpace(stdout))
 	if err != nil {
@@ -189,8 +187,8 @@ func (d *document) copy(m map[string]float64, pairs ...string) {
 // readers reads what the readers of events printed in a line.
 //
 // An event that a reader had counts as an answered request, so that costs a request are costs an event.
-// The ledger is added up here again. Events that are lost where the server says so are no
-// fault: such trials are about them. A fault of a connection is one, and a like that was refused.
+// This adds up the ledger again. Events that are lost where the server says so are no fault: such
+// trials are about them. A fault of a connection is one, and a like that was refused.
 func readers(stdout []byte) (*measure.Result, error) {
 	d, err := read("event_reader", bytes.TrimSpace(stdout))
 	if err != nil {

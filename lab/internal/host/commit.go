@@ -12,7 +12,7 @@ import (
 // Results that a run adds, and texts and pages, do not change the lab.
 var madeOf = []string{"lab", "Makefile", "package.json", "package-lock.json", ".npmrc", "go.work"}
 
-// UnknownCommit is recorded if the commit cannot be found out.
+// UnknownCommit is the record of a commit that nobody could find out.
 const UnknownCommit = "unknown"
 
 // Differ names a checkout's commit and the paths below madeOf that differ from it: changed, deleted, or

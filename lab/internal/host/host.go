@@ -1,8 +1,9 @@
 // Package host describes the machine of a run, and what the run was made with: kernel settings, tools,
 // programs, and the commit.
 //
-// A machine is described by what it computes with, never by its name or owner. What cannot be found out is
-// absent, never guessed; only the commit is then "unknown", because its absence is important in itself.
+// A description lists what the machine computes with, never its name or owner. It leaves out what
+// nobody could find out, and never guesses. Only an unknown commit is "unknown", because its
+// absence matters.
 //
 // The package detects mistakes, not forgery: a forger could as well write the results file by hand.
 package host
@@ -81,11 +82,11 @@ type Machine struct {
 
 // Probe describes the machine whose files are below root: "/", except in tests.
 //
-// The id is made from what stays the same for as long as the machine computes with the same parts: its CPUs
-// as the kernel numbers them, their caches, and the machine's own random id. The kernel, the memory, settings
-// and tools are not in it, since they change on one machine; each run records them.
+// The id comes from what stays the same while the machine keeps its parts: its CPUs as the kernel numbers
+// them, their caches, and the machine's own random id. The kernel, the memory, settings and tools are not in
+// it, since they change on one machine; each run records them.
 //
-// The mark is kept on bare metal only, where the random id was drawn at the installation. A guest may have
+// Only bare metal has a mark, because there the installation drew the random id. A guest may have
 // it from an image, of which any number of guests were made. Only x86 says whether it is a guest.
 func Probe(root string) (*Machine, error) {
 	p := Profile{SchemaVersion: Version, Arch: runtime.GOARCH, OS: runtime.GOOS}
@@ -231,8 +232,8 @@ func (p *Profile) topology(dir string) {
 	p.Caches = strings.Join(all, ", ")
 }
 
-// keyed is a hash that only someone who has the key could compute, so the key cannot be found by trying, and
-// other programs' hashes of it differ. The manual page machine-id(5) asks for it in this form.
+// keyed is a hash that only someone with the key could compute. Nobody can find the key by trying,
+// and other programs' hashes differ. The manual page machine-id(5) asks for it in this form.
 func keyed(key string, parts ...string) string {
 	h := hmac.New(sha256.New, []byte(key))
 	for _, s := range append([]string{"line-rate host 2"}, parts...) {

@@ -31,12 +31,12 @@ const built = ".tools/bin/"
 // and of what make builds the bare name.
 func Called(program string) string { return strings.TrimPrefix(program, built) }
 
-// A Binary identifies a program as it was when it ran. Programs are built without their directory and, if
-// they are measured, without their commit: the same sources, modules and compiler give the same file.
+// A Binary identifies a program as it was when it ran. Builds of programs leave out their directory
+// and, for measured ones, their commit: the same sources, modules and compiler give the same file.
 type Binary struct {
 	SHA256 string `json:"sha256"`
-	// MadeOf stands for the file where another file measures the same: of what loads servers it is a
-	// digest of its version, and in earlier runs of all that a program was made of.
+	// MadeOf replaces the file where another file measures the same. For a load generator it is a
+	// digest of its version; in earlier runs, of all that went into a program.
 	MadeOf  string `json:"made_of,omitempty"`
 	Version string `json:"version,omitempty"`
 

@@ -241,8 +241,8 @@ func (b *block) read() (r reading) {
 	return r
 }
 
-// A window that is profiled is loaded for lead before it begins and for rest after its end, since a
-// busy server begins and ends it late; what was recorded may come for so long after the load.
+// The load begins lead before a profile's window and ends rest after it, since a busy server begins
+// and ends the window late. The profile may come for so long after the load.
 const (
 	lead    = 50 * time.Millisecond
 	rest    = 600 * time.Millisecond

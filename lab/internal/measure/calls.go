@@ -18,8 +18,8 @@ import (
 	"github.com/line-rate/line-rate/lab/load/h2"
 )
 
-// The calls with which a program that measures starts itself anew; their first word is no command
-// of it.
+// The calls with which a measuring program starts itself anew; their first word is none of its
+// commands.
 const (
 	clientCall = "client" // see load.Serve
 	// HoldCall COMMAND… holds a server: see proc.Hold.

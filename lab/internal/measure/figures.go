@@ -129,7 +129,7 @@ func (t turn) cpu() (all time.Duration) {
 	return all
 }
 
-// attended adds what was seen of the server's processes while the client held its connections.
+// attended adds what the lab saw of the server's processes while the client held its connections.
 func attended(m map[string]float64, h proc.Held) {
 	if len(h.Processes) == 0 {
 		return

@@ -40,9 +40,8 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-// Settle has this process disturb what it measures as little as it can: using more memory costs less than a
-// collector that runs during a trial, and one thread that samples costs less than several that wake each
-// other.
+// Settle has this process disturb what it measures as little as it can. More memory costs less than a
+// collector that runs during a trial, and one sampling thread costs less than several that wake each other.
 func Settle() {
 	debug.SetGCPercent(800)
 	debug.SetMemoryLimit(math.MaxInt64) // whatever GOMEMLIMIT the caller has
@@ -101,7 +100,7 @@ type Subject interface {
 
 // Clocks are readings of the CPU time of a server's processes.
 type Clocks struct {
-	Known bool // false: the server is known by its address alone
+	Known bool // false: the lab knows only the server's address
 	proc.Times
 }
 
@@ -147,7 +146,7 @@ type Trial struct {
 	Strangers float64 // time that others ran on the servers' cores, as a share of a core; 0 where it cannot be read
 	Metrics   map[string]float64
 	Faults    []Fault           // empty: the trial counts
-	Notes     []string          // what a person is to know of it
+	Notes     []string          // what a person should know about it
 	Reopened  int64             // connections that were opened anew, since the server announced their end
 	Extra     []load.SlotReport // of the plan's extras
 	Tally     Tally             // warm-ups included

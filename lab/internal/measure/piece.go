@@ -130,7 +130,7 @@ type pieceClient struct {
 	held    proc.Held // what the server held in the middle of the load
 }
 
-// startPiece starts a client whose load counts for so long. Whoever starts it has to end it.
+// startPiece starts a client whose load counts for so long. The caller has to end it.
 func (b *block) startPiece(p Piece, counts time.Duration) (c *pieceClient, err error) {
 	c = &pieceClient{Piece: p, counts: counts, began: time.Now()}
 	if c.proc, err = proc.Start(proc.Spec{Dir: b.Dir, Argv: p.Lasting(counts), Stdout: &c.printed}); err != nil {

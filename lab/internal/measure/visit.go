@@ -9,8 +9,8 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-// A Visit is all subjects of a plan that are up, and are loaded as the caller asks. Nothing of it is
-// judged.
+// A Visit is all subjects of a plan that are up, and are loaded as the caller asks. It judges
+// nothing.
 type Visit struct{ b *block }
 
 // Visit has all subjects up while do is called.
@@ -38,7 +38,7 @@ func (v *Visit) Turn(ctx context.Context, i int, length time.Duration) (r load.S
 	return t.SlotReport, t.cpu(), err
 }
 
-// Rest ends the load, and gives what came of it; nil if there was none. The next turn begins another.
+// Rest ends the load, and gives its result; nil if there was none. The next turn begins another.
 func (v *Visit) Rest(ctx context.Context) (s *load.Summary, err error) {
 	if v.b.client != nil {
 		s, err = v.b.client.close(ctx)

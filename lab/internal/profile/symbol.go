@@ -67,8 +67,9 @@ func PathOf(symbol string) string {
 // major is the part of a path that is a major version.
 var major = regexp.MustCompile(`^v[0-9]+$`)
 
-// PackageOf gives the key by which shares are kept: the import path for the standard library, else its first three parts
-// without a major version, so that "github.com/brianvoe/gofakeit" is one package over v6, v7 and their subpackages.
+// PackageOf gives the key of a share: the import path for the standard library, else its first
+// three parts without a major version. So "github.com/brianvoe/gofakeit" is one package over v6, v7
+// and their subpackages.
 func PackageOf(symbol string) string {
 	path := PathOf(symbol)
 	parts := strings.Split(path, "/")

@@ -45,10 +45,10 @@ func Take(ctx context.Context, dir string, processes int, window time.Duration) 
 		all.Go(func() {
 			var err error
 			parts[i], err = take(ctx, path, window)
-			// A living process is known by its listening socket, not by the process id in the name: a server in the wire's
-			// namespaces has other process ids, and ids are used again.
+			// A listening socket shows a living process; the process id in the name does not, since
+			// a server in the wire's namespaces has other ids, and the kernel uses ids again.
 			if err != nil && !errors.Is(err, syscall.ECONNREFUSED) {
-				fail(fmt.Errorf("%s: %w", path, err)) // the first failure is kept
+				fail(fmt.Errorf("%s: %w", path, err)) // the first failure stays
 			}
 		})
 	}

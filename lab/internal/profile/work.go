@@ -42,13 +42,13 @@ func (w Work) Words() string {
 	return cmp.Or(d.Words, string(w))
 }
 
-// WorkOfCall gives the kind of work that a system call is, whoever makes it; empty if that depends on who does.
+// WorkOfCall gives the kind of work of a system call; empty if that depends on the caller.
 func WorkOfCall(name string) Work {
 	d, _ := strict.Find(taxonomy.Work, func(d WorkDoc) bool { return slices.Contains(d.Calls, name) })
 	return d.Work
 }
 
-// WorkOf gives the kind of work of a stack of Go, outermost call first.
+// WorkOf gives a Go stack's kind of work, outermost call first.
 func WorkOf(stack []string) Work {
 	if d, ok := strict.Find(taxonomy.Work, func(d WorkDoc) bool { return d.fits(stack) }); ok {
 		return d.Work

@@ -19,9 +19,9 @@ func HostPort(v string) bool {
 	return err == nil
 }
 
-// LoopbackAddr returns a host and a port as an address to listen on, if only
-// this machine can reach it. localhost becomes its number; other names are
-// refused, since a name may resolve differently when listening.
+// LoopbackAddr returns a host and a port as an address to listen on, if only this machine
+// can reach it. It makes localhost a number and refuses other names, since a name may
+// resolve differently when listening.
 func LoopbackAddr(v string) (addr string, ok bool) {
 	if !HostPort(v) {
 		return "", false

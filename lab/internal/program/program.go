@@ -1,14 +1,13 @@
-// Package program is shared by the lab's programs that serve, load and count: how
-// they read their flags, what they print, how they end, and the stamp that says
-// what each was built from.
+// Package program has what the lab's serving, loading and counting programs share: how
+// they read their flags, what they print, how they end, and the stamp of their sources.
 //
 // A program that another one starts prints one message a line, under its own
 // name. Its exit status tells a wrong call, and an address that cannot be used,
 // from everything else. Servers under test import this package, so it imports
 // only the standard library.
 //
-// The lab's own command line has a parser of its own. A stamp cannot be checked: a person who builds a program
-// can write any stamp.
+// The lab's own command line has a parser of its own. Nobody can check a stamp: a person who builds
+// a program can write any.
 package program
 
 import (
@@ -33,7 +32,7 @@ import (
 const (
 	OK         = 0 // asked to end, or did what was asked for
 	Failure    = 1 // anything without a status of its own
-	Refused    = 2 // a setting was refused
+	Refused    = 2 // it refused a setting
 	InUse      = 3 // for a listener: the address is taken
 	NotReached = 3 // for a client: nothing listens there
 )
@@ -80,8 +79,7 @@ func (p Program) Listen(network, addr, flag string) (net.Listener, int) {
 	return ln, OK
 }
 
-// Asked returns a channel for the signals that ask a program to end. Only the
-// first is kept.
+// Asked returns a channel for the signals that ask a program to end. Only the first stays.
 func Asked() <-chan os.Signal {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT)

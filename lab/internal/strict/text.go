@@ -45,9 +45,9 @@ func Line(s string, most int) string {
 	return s
 }
 
-// Visible makes one line of any text for a terminal: what cannot be seen or would move the cursor or turn the
-// direction of writing is written as Go does, and what is longer than most characters is cut off with an ellipsis.
-// A backslash is doubled, so that the line says what the text was.
+// Visible makes one line of any text for a terminal. It writes invisible characters, and those that move the
+// cursor or turn the direction of writing, as Go does. It cuts off what is longer than most characters, with an
+// ellipsis. It doubles a backslash, so that the line says what the text was.
 func Visible(text string, most int) string {
 	end, n := "", 0
 	for at := range text {
@@ -60,8 +60,8 @@ func Visible(text string, most int) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`) + end
 }
 
-// Lines is a message for a terminal in which others' text may stand: its lines stay lines, and what else cannot be
-// seen becomes a code point. Text that is quoted in it already stays as it is.
+// Lines is a message for a terminal that may hold others' text: its lines stay lines, and every
+// other invisible character becomes a code point. Text that is quoted in it already stays as it is.
 func Lines(message string) string {
 	var b strings.Builder
 	for _, r := range message {

@@ -69,7 +69,7 @@ type Line struct {
 	Columns  int // of the terminal; 0 if unknown
 	Now      func() time.Time
 
-	width int // of what stands on the terminal
+	width int // of what the terminal shows
 	said  time.Time
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// treeVariable names the environment variable for a directory put in front of /proc and /sys. It is for tests: a
-// made-up tree stands for a machine that they do not have.
+// treeVariable names the environment variable for a directory put in front of /proc and /sys. It is
+// for tests: a made-up tree replaces a machine that they do not have.
 const treeVariable = "LINE_RATE_TUNE_ROOT"
 
 const (
@@ -58,8 +58,8 @@ func (m *machine) read(path string) (string, error) {
 	return string(b), err
 }
 
-// beforeWrite is called before each write, and before originals are forgotten.
-// Tests replace it to fail or to end the process there.
+// Each write calls beforeWrite first, and so does forgetting the originals. Tests replace it to
+// fail or to end the process there.
 var beforeWrite = func() error { return nil }
 
 // set writes a value and reads it back.
@@ -75,14 +75,14 @@ func (m *machine) set(path, value string) error {
 	}
 	now, err := m.read(path)
 	if err == nil && plain(now) != plain(value) {
-		err = fmt.Errorf("%s: %q was written, and the kernel made %q of it", path, plain(value), plain(now))
+		err = fmt.Errorf("%s: wrote %q, and the kernel made that %q", path, plain(value), plain(now))
 	}
 	return err
 }
 
-// may refuses what cannot be turned here, before anything is written. The kernel lets root of another user
-// namespace change none of these settings; the initial one has the same number on every machine. In another
-// network namespace only that is turned which goes with it.
+// may refuses a knob that this machine lacks, before any write. The kernel lets root of another user
+// namespace change none of these settings; the initial one has the same number on every machine. In
+// another network namespace only that is turned which goes with it.
 func (m *machine) may(path string) error {
 	user, _ := os.Readlink("/proc/self/ns/user")
 	switch {

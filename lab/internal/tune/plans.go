@@ -49,8 +49,8 @@ func planRPS(k *knob, m *machine, o Options) ([]change, error) {
 	return changes, cmp.Or(err, none)
 }
 
-// planRFS steers each flow to the core that last read from it, by one global
-// table and a share of it for every queue, rounded up to a power of two as the kernel does.
+// planRFS steers each flow to the core that last read from it, by one global table and a share for
+// every queue, rounded up to a power of two as the kernel does.
 func planRFS(k *knob, m *machine, o Options) (changes []change, err error) {
 	entries := cmp.Or(o.Entries, 32768) // as in entry 03
 	if entries < 1 || bits.OnesCount(uint(entries)) != 1 {

@@ -28,14 +28,14 @@ type Left struct {
 	Original string    `json:"original"` // byte for byte
 	Since    time.Time `json:"since"`
 	// The process that restores it when it ends, and when that started, in ticks since boot: a pid
-	// alone may be used again. Without one it was turned by hand.
+	// alone may be used again. Without one, a person turned it by hand.
 	PID   int `json:"pid,omitempty"`
 	Start int `json:"start,omitempty"`
 
 	Now string `json:"-"`
 }
 
-// ByHand tells whether it was turned by hand, and stays so until it is restored.
+// ByHand tells whether a person turned it, and stays so until restore.
 func (l Left) ByHand() bool { return l.PID == 0 }
 
 // Held tells whether a process that still runs restores it when it ends.
@@ -175,7 +175,7 @@ func Settle() (restored, left []Left, err error) {
 	left, err = All()
 	m, none := here()
 	if none != nil || m.may(stateDir()) != nil || !slices.ContainsFunc(left, Left.Orphan) {
-		return nil, left, err // who can restore nothing is told what is turned
+		return nil, left, err // a user who can restore nothing still sees what is turned
 	}
 	restored, stuck := m.restore(Left.Orphan)
 	left, err = All()

@@ -2,12 +2,12 @@
 // and restores every one of them.
 //
 // Before anything is written, all present values are saved in originals.json in
-// /run/line-rate (or $LINE_RATE_STATE), a file of root's that every user can read.
-// So after any failure, even kill -9 between two writes, "restore" finds the first
-// originals. A boot empties /run, and the kernel has its own values again. Each
-// write is read back, and a value that the kernel changed is an error. A change
-// that does not fit the machine (a core that does not exist, an interface without
-// queues) is refused before anything is saved.
+// /run/line-rate (or $LINE_RATE_STATE), a file of root's that every user can read. So
+// after any failure, even kill -9 between two writes, "restore" finds the first
+// originals. A boot empties /run, and the kernel has its own values again. It reads each
+// write back, and a value that the kernel changed is an error. A change that does not fit
+// the machine (a core that does not exist, an interface without queues) is refused before
+// anything is saved.
 //
 // "hold" is for programs: it applies, prints [Ready], and restores what it applied
 // when its standard input ends or it gets a signal. If it is killed itself, the next
@@ -183,7 +183,7 @@ func Do(action, name string, o Options, out io.Writer) error {
 	return nil
 }
 
-// show lists what is turned.
+// show lists the turned knobs.
 func show(chosen func(Left) bool, out io.Writer) error {
 	left, err := All()
 	left = strict.Filter(left, chosen)
@@ -196,7 +196,7 @@ func show(chosen func(Left) bool, out io.Writer) error {
 	return err
 }
 
-// restore restores what is chosen, and what a hold that was killed has left.
+// restore restores the chosen knobs, and those that a killed hold has left.
 func restore(m *machine, chosen func(Left) bool, out io.Writer) error {
 	if err := m.may(stateDir()); err != nil {
 		return err
@@ -288,7 +288,7 @@ const Ready = "tune ready"
 
 // hold applies the changes, waits, and restores what it applied.
 func (m *machine) hold(knob string, changes []change, out io.Writer) error {
-	// Signals are caught until the process ends, so that a second one does not stop the restoring.
+	// The process catches signals until it ends, so that a second one does not stop the restoring.
 	unwanted := make(chan os.Signal, 8)
 	signal.Notify(unwanted, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	signal.Ignore(syscall.SIGPIPE) // the reader of its output may be gone

@@ -170,7 +170,7 @@ func TestAnApplyThatFailsHalfWayIsPutBack(t *testing.T) {
 	// A kernel that accepts a write but keeps another value.
 	name := root + netDir + "ens5/queues/rx-0/rps_cpus"
 	link(t, name, os.DevNull)
-	refused(t, `rps_cpus: "ff" was written, and the kernel made "" of it; what was written`, "apply", "rps", rps)
+	refused(t, `rps_cpus: wrote "ff", and the kernel made that ""; what was written`, "apply", "rps", rps)
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func approach(pid string, argv []string) (child *os.Process, err error) {
 //
 //go:norace
 func fork(user int) (*os.Process, error) {
-	// What a process was given has no zero bytes in it, which would be the errors here.
+	// A process's own arguments hold no zero bytes, which would be the errors here.
 	path, _ := syscall.BytePtrFromString("/proc/self/exe")
 	argv, _ := syscall.SlicePtrFromStrings(os.Args)
 	env, _ := syscall.SlicePtrFromStrings(os.Environ())

@@ -109,7 +109,7 @@ func (w *Wire) Read() (slots.Passed, error) {
 	return a.Passed, nil
 }
 
-// Down ends the wire with all that runs in it. It may be called twice.
+// Down ends the wire with all that runs in it. A second call does nothing.
 func (w *Wire) Down() {
 	w.holder.Close()
 	for range 2 {

@@ -1,8 +1,10 @@
-// Package endpoint serves a process's profiles on this machine: net/http/pprof on a unix socket that is named after the
-// process, in a directory closed to other users, or on a listener that the caller has opened.
+// Package endpoint serves a process's profiles on this machine by net/http/pprof. It listens on a
+// unix socket, named after the process and in a directory closed to other users, or takes a
+// listener that the caller has opened.
 //
-// Beside net/http/pprof's own pages there is Window, one request for all kinds of profile of one window. Each process
-// serves its own, however many share a port, so what is profiled is what is measured.
+// Beside net/http/pprof's own pages there is Window, one request for all kinds of profile of one
+// window. Each process serves its own, however many share a port, so the profile is that of the
+// measured processes.
 //
 // Rates apply to the whole process and stay set when serving stops. The profiled process pays the cost of its profiles.
 // There is no authentication: the directory's mode keeps other users out, and the caller must keep a TCP address on
@@ -40,7 +42,8 @@ const (
 	longestDir = 90
 )
 
-// Rates say how much is sampled of what a process waits for, in the units of package runtime's functions.
+// Rates say how much a process samples of what it waits for, in the units of package runtime's
+// functions.
 type Rates struct {
 	MutexFraction int // one in so many contended mutex events
 	BlockRateNs   int // one blocking event for each so many nanoseconds blocked
@@ -123,7 +126,7 @@ type file struct{ bytes.Buffer }
 func (*file) Header() http.Header { return http.Header{} }
 func (*file) WriteHeader(int)     {}
 
-// window takes one window. Only one can be taken at a time, since a process has one CPU profile.
+// window takes one window. There is only one at a time, since a process has one CPU profile.
 func window(w http.ResponseWriter, r *http.Request) {
 	seconds, err := strconv.Atoi(r.FormValue("seconds"))
 	if err != nil || seconds < 1 || seconds > longest {

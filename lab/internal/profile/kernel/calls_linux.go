@@ -65,7 +65,8 @@ type tracer struct {
 	ended   error // why the counts are not all
 }
 
-// Each call's stops are told from those of signals, and new threads and processes are traced from their beginning.
+// It tells a call's stops from those of signals, and traces new threads and processes from their
+// beginning.
 const options = unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK |
 	unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC
 
@@ -87,7 +88,7 @@ func (t *tracer) seize(list func() []int) error {
 				case errors.Is(err, unix.ESRCH): // it has ended
 					continue
 				case by == strconv.Itoa(unix.Gettid()):
-					// its parent is traced, and so was it from its beginning
+					// as a child of a traced process, it was traced from its beginning
 				case by != "" && by != "0":
 					return fmt.Errorf("process %s traces it already; end that first", by)
 				default:
@@ -170,7 +171,7 @@ func (t *tracer) count(tid int) {
 	if errors.Is(err, unix.EIO) {
 		t.ended = errors.New("this kernel does not tell a tracer which call was made; Linux 5.3 and later do")
 	}
-	if err != nil || info.Op != 1 || !t.counting.Load() { // an error: it was killed in its stop
+	if err != nil || info.Op != 1 || !t.counting.Load() { // an error: a signal killed it in its stop
 		return
 	}
 	name := cmp.Or(names()[info.Number], fmt.Sprintf("syscall %d", info.Number))

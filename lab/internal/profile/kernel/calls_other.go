@@ -4,7 +4,7 @@ package kernel
 
 import "errors"
 
-// Count is refused.
+// Count refuses.
 func Count(func() []int, func() error) (map[string]int64, error) {
 	return nil, errors.New("calls are counted on Linux only")
 }

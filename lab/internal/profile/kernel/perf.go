@@ -1,5 +1,5 @@
-// Package kernel tells what any program does by what the kernel sees of it: its stacks, sampled by the program perf, and
-// its system calls, counted by ptrace.
+// Package kernel tells what any program does by what the kernel sees: its stacks, which the program
+// perf samples, and its system calls, which ptrace counts.
 package kernel
 
 import (
@@ -111,9 +111,9 @@ const leastSamples = 400
 // ReceiveShare is the part of a server's CPU time that is its client's work; 0 if there are too few samples to tell.
 //
 // Between processes on one machine there is no network card. What a server sends runs through the receiving side of the
-// network stack at once, on the server's core and on the server's CPU clock, before its system call returns: over loopback
-// and over a veth pair alike. So a raw CPU time a request is too high by that part, and the ratio of two servers lies too
-// near to 1. What a client would do elsewhere (interrupts, a card's driver, checksums) is not seen.
+// network stack at once, on the server's core and clock, before its system call returns. That holds for loopback and
+// for a veth pair. So a raw CPU time a request is too high by that part, and the ratio of two servers lies too near to
+// 1. What a client would do elsewhere (interrupts, a card's driver, checksums) is not seen.
 func ReceiveShare(stacks []Stack) float64 {
 	if len(stacks) < leastSamples {
 		return 0
@@ -124,9 +124,9 @@ func ReceiveShare(stacks []Stack) float64 {
 	return float64(handed) / float64(len(stacks))
 }
 
-// What stacks are known by: the kernel's functions of one system call, on amd64 and arm64, of some of which the compiler
-// leaves only what they call; the files of runtimes, and of libraries that are whoever's calls them; and the functions of
-// collectors of garbage.
+// Names that classify a stack. The kernel's functions of one system call, on amd64 and arm64, where the compiler leaves
+// of some only what they call. The files of runtimes, and of libraries that work for their caller. And the functions of
+// garbage collectors.
 var (
 	inCall   = regexp.MustCompile(`^(?:__(?:x64|ia32|arm64)_(?:compat_)?sys_|__(?:se_|do_)?sys_|ksys_|do_sys_|do_(epoll_p?wait|futex|writev|readv)$)(.*)`)
 	runtimes = regexp.MustCompile(`^(lib)?(python|node|nodejs|jvm|ruby|php|php-fpm|beam\.smp|coreclr|clrjit|bun|deno)[-0-9.t]*(so[0-9.]*)?$`)

@@ -14,14 +14,15 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-// Which system calls a request makes is counted once the comparison is over, so that it slows nothing that is measured: of
-// one server at a time, which is started afresh, loaded, and traced during a second load on the same connections. Nothing is
-// in flight at either end of that, so the calls that each request needs are all counted. What an idle stretch as long as
-// that counts is taken off, since no request causes timers and polls; the rest of these is small among enough answers.
+// The count of system calls comes once the comparison is over, so that it slows nothing that is measured. It takes one
+// server at a time: starts it afresh, loads it, and traces it during a second load on the same connections. Nothing is
+// in flight at either end of that, so the calls that each request needs are all counted. What an idle stretch as long
+// as that counts is taken off, since no request causes timers and polls; the rest of these is small among enough
+// answers.
 const (
 	countedLoad = time.Second
 	fewest      = 200   // answers that tell anything
-	rarest      = 0.001 // least share of requests that a call is told of
+	rarest      = 0.001 // least share of requests that lists a call
 )
 
 // Calls adds the system calls that requests of each server make, until one cannot be told of, which a note then says. An

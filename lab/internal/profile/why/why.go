@@ -52,7 +52,7 @@ func byPprof(ctx context.Context, s measure.Subject, at load.Target) (none profi
 		return none, err
 	}
 	defer transport.CloseIdleConnections()
-	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, at.URL, nil) // its address was asked before
+	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, at.URL, nil) // the look before asked its address
 	r.URL.Path, r.URL.RawQuery = "/debug/pprof/profile", "seconds=1"
 	a, err := transport.RoundTrip(r)
 	if err != nil {
@@ -73,10 +73,10 @@ func byPerf(ctx context.Context, s measure.Subject, _ load.Target) (profile.Prof
 	return kernel.Analyse(stacks), err
 }
 
-// Add profiles all servers, and adds to what a comparison came to of what kind of work the difference is. In each round all
-// servers start afresh and take turns, which says what a request costs each, and are then profiled under load, which says
-// what of that is which kind of work. All have the same sampler: pprof if they all serve it, else perf. It decides nothing,
-// so where it fails a note says why.
+// Add profiles all servers, and adds to the result of a comparison which kinds of work make the difference. In each
+// round all servers start afresh and take turns, which says what a request costs each, and are then profiled under
+// load, which says what of that is which kind of work. All have the same sampler: pprof if they all serve it, else
+// perf. It decides nothing, so where it fails a note says why.
 func Add(ctx context.Context, p measure.Plan, o *compare.Outcome, say func(text string)) error {
 	r := rand.New(rand.NewPCG(p.Seed, 'w'))
 	by, why := sampler{"pprof", 0, byPprof}, ""
@@ -178,8 +178,9 @@ func reasons(rounds [][]profiled, i int) (out compare.Reasons) {
 	return out
 }
 
-// finding names the kind of work that has most of the difference, and no more than is shown: most of it only where the
-// least that its interval holds is half of the most that the whole one's does.
+// finding names the kind of work that has most of the difference, and claims no more than is shown.
+// It says "most" only where the least in its interval is half of the most in that of the whole
+// difference.
 func finding(r compare.Reasons) string {
 	all := r.All
 	if !all.Shown() {
