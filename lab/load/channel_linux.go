@@ -92,7 +92,7 @@ func (ch *channel) greet(http2 bool) error {
 	for buffer := make([]byte, mostHead); ch.session != nil; {
 		ch.say()
 		if ch.session.Ready() {
-			ch.wait = nil // what else has come is read, and no more is waited for
+			ch.wait = nil // it reads what else has come, and waits for no more
 		}
 		n, err := ch.stream.Read(buffer)
 		if err == errNothing {
@@ -100,7 +100,7 @@ func (ch *channel) greet(http2 bool) error {
 		}
 		ch.session.Take(buffer[:n])
 		if err == nil {
-			_, err = ch.session.Next() // nothing was asked
+			_, err = ch.session.Next() // no request is under way
 		}
 		if err != nil {
 			return fmt.Errorf("it does not speak as it was asked to: %w", err)

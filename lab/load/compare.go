@@ -31,13 +31,13 @@ const (
 // compares them with that. Without one it compares them with the first body, if the first
 // so many were all alike.
 type comparer struct {
-	set    Bodies // nil: the right answers are not known
+	set    Bodies // nil: nobody knows the right answers
 	share  int    // one in so many, drawn since a server may do things in turns, is compared in full; 0: none
 	seen   int    // bodies so far, up to firstInFull
 	model  []byte // the first body; or, with a set, the last body that was right
 	length int64  // of the first body; -1: lengths vary too
 	varies bool   // bodies are not all alike, so only their lengths are compared
-	alone  bool   // lengths alone are compared: bodies vary, or are too long to be kept
+	alone  bool   // compare lengths alone: bodies vary, or are too long to keep
 	odd    error  // of the last body, where the next one tells whether it was wrong or bodies vary from now on
 
 	compared, mismatches int64

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// A connection that broke is opened again at most so often in the whole load, after a
-	// wait that grows each time: a server that is gone must not be flooded, and a server
-	// that closes each connection must not be taken for a slow one.
+	// A load opens a broken connection again at most so often, after a wait that grows
+	// each time. So it does not flood a server that is gone, and does not take a server
+	// that closes each connection for a slow one.
 	mostReopened = 5
 	leastPause   = int64(20 * time.Millisecond)
 
@@ -153,7 +153,7 @@ func (t *target) connect() (fd int32, err error) {
 	if err != nil {
 		return -1, err
 	}
-	defer c.Close() // not what is made of it here, of which Go's poller knows nothing
+	defer c.Close() // not the copy made here, which Go's poller does not know
 	raw, err := c.(syscall.Conn).SyscallConn()
 	if err != nil {
 		return -1, err
@@ -248,7 +248,7 @@ func (w *thread) opened(c *connection) {
 		return
 	}
 	c.state, c.since, c.last, c.used, c.kept = isOpen, w.now, false, false, 0
-	// What the last connection was asked in vain is asked again.
+	// It asks again what the last connection did not answer.
 	if c.session() == nil {
 		w.write(c, c.inFlight)
 	} else {
@@ -314,7 +314,7 @@ func (w *thread) lost(l *lane, f flight) {
 	w.unanswered(l, f.kind.latency, f.from, w.now)
 }
 
-// shut closes a connection's socket, and forgets what came of it and what was to be written.
+// shut closes a connection's socket, and forgets what came and what was to be written.
 func (w *thread) shut(c *connection) {
 	if c.channel != nil {
 		c.channel.stop()
@@ -345,7 +345,8 @@ func (w *thread) reset(c *connection) {
 	w.rest(c)
 }
 
-// rest closes a connection whose end is no fault, and opens it again. What is in flight on it is asked again.
+// rest closes a connection whose end is no fault, and opens it again. It asks again what was in
+// flight there.
 func (w *thread) rest(c *connection) {
 	fresh := c.state == isOpen && c.inFlight == 0 && w.now-c.since < pause
 	if n := len(c.lane.target.mix.order); c.session() == nil {
@@ -413,7 +414,7 @@ func (c *connection) unwritten() []byte {
 	return all[c.at:min(c.at+c.owed, len(all))]
 }
 
-// wrote notes that n bytes of it have been.
+// wrote notes that n more bytes have been.
 func (c *connection) wrote(n int) {
 	m := &c.lane.target.mix
 	if c.owed -= n; c.owed == 0 {
@@ -531,7 +532,7 @@ func (w *thread) answers(c *connection, in []byte, now int64) (done int, ok bool
 				w.malformed(c, err)
 				return done, false
 			}
-			if c.last = whole; whole { // it is asked again, on the next connection
+			if c.last = whole; whole { // ask again, on the next connection
 				return done + 1, true
 			}
 			continue
@@ -594,10 +595,11 @@ func (w *thread) closed(c *connection) {
 	}
 }
 
-// excuse opens a connection again whose end is no fault, and tells whether it is none: the end was announced,
-// nothing was under way, or a request that was sent after a pause may have met it on its way. Where it met
-// others on theirs, they are asked again (RFC 9112, 9.3.1), as often as a server does that ends idle workers:
-// Apache closes the connections of a spare process between two requests. More is a server that drops requests.
+// excuse opens a connection again if its end is no fault, and tells whether it is none. It is none if the
+// server announced the end, if nothing was under way, or if a request after a pause may have crossed it. Where
+// it met others on theirs, they are asked again (RFC 9112, 9.3.1), as often as a server does that ends idle
+// workers: Apache closes the connections of a spare process between two requests. More is a server that drops
+// requests.
 func (w *thread) excuse(c *connection) bool {
 	l, s := c.lane, c.session()
 	switch {

@@ -7,7 +7,7 @@ import (
 
 // A Histogram counts times in nanoseconds, in steps that grow with the time: each power
 // of two has subSteps, so that a time is known to a thousandth of itself, and exactly
-// below two microseconds. Its memory is fixed. It also keeps the exact mean and maximum.
+// below two microseconds. It has a fixed size. It also keeps the exact mean and maximum.
 //
 // hdrhistogram-go counts in the same way, but takes three times as long to find the place
 // of a value, which is noticeable at a pipeline of fifty.
@@ -46,7 +46,7 @@ func upper(place int) int64 {
 	return (int64(place-shift<<subBits)+1)<<shift - 1
 }
 
-// Add counts a time in nanoseconds. Impossible times are counted at the ends.
+// Add counts a time in nanoseconds. It counts impossible times at the ends.
 func (h *Histogram) Add(ns int64) {
 	ns = min(max(ns, 0), longest-1)
 	h.counts[place(ns)]++

@@ -12,9 +12,9 @@ type target struct {
 	secure   *tls.Config // nil: no TLS
 	host     string
 	options  Options
-	answers  Bodies // nil: answers are compared with each other
+	answers  Bodies // nil: compare answers with each other
 	mix      mix
-	failed   string // why it is passed over
+	failed   string // the reason for passing over it
 	requests int64  // of the slots that count
 	bytes    int64
 }
@@ -25,7 +25,7 @@ type kind struct {
 	heads      headCache
 	comparer   comparer
 	latency    *Histogram
-	label      string // before what is said of it, among several
+	label      string // its name in messages, among several
 	unexpected int64  // answers with another status
 	lost       int64  // requests without a valid answer
 }
@@ -46,7 +46,7 @@ type lane struct {
 	impatient bool  // a connection was not closed by the server, though its end was announced
 
 	paced    bool // an open loop
-	schedule      // of it
+	schedule      // of an open loop
 	taking   int  // the connection that took a request last
 	lag      *Histogram
 	unsent   *Histogram // latencies of requests that were due and never sent
@@ -55,7 +55,7 @@ type lane struct {
 	sum     TargetSummary // whose counts are of the whole time
 	faultAt int64         // ns
 
-	// What other threads see of it: as of the last batch.
+	// What other threads see: the state after the last batch.
 	shownRequests, shownBytes, shownAnswers atomic.Int64
 }
 
@@ -111,7 +111,7 @@ type schedule struct {
 	every       float64 // ns between two requests of all threads
 	first, step float64 // this thread has requests first, first+step, …
 	noticed     int64   // the next request that becomes due
-	taken       int64   // the next request to be sent
+	taken       int64   // the next request
 }
 
 // unscheduled is the due time of a request that is not on the schedule.

@@ -21,11 +21,12 @@ type Options struct {
 	// HTTP2 makes the client's side of each connection that is to speak HTTP/2; New of package
 	// load/h2 does. A plan with such a target is refused without it.
 	HTTP2 func(Target) (Session, error)
-	// Stream is called for each connection of a target that is a Stream, when it is opened. It returns what gets
-	// the answer's body, part by part, and says how many events end in a part. The plan then has one thread.
-	// A plan with such a target is refused without it.
+	// The load calls Stream when it opens a connection of a target that is a Stream. It returns what gets the
+	// answer's body, part by part, and says how many events end in a part. The plan then has one thread. A plan
+	// with such a target is refused without it.
 	Stream func() func(part []byte) (events int)
-	// Full is called once in each slot, when it is filled, and must not wait. The slot goes on loading and counts after
-	// Loader.Count: so several generators count at one time. nil: a slot counts as soon as it is filled.
+	// The load calls Full once in each slot, when it has filled; Full must not wait. The slot goes
+	// on loading and counts after Loader.Count: so several generators count at one time. nil: a
+	// slot counts as soon as it is filled.
 	Full func()
 }

@@ -37,7 +37,7 @@ type Loader struct {
 		heap           int64
 	}
 	failure error // after which there are no more turns
-	full    bool  // whether Options.Full was called in this slot
+	full    bool  // whether this slot has called Options.Full
 	count   atomic.Bool
 
 	// Of the turn. The first thread leads: besides its own work it decides which phase all are in.
@@ -49,7 +49,7 @@ type Loader struct {
 	window, turn [2]edge
 	report       SlotReport
 
-	// What the first thread tells the others. All above is written before the phase.
+	// What the first thread tells the others. The loader writes all above before the phase.
 	phase         atomic.Int32
 	begin, finish atomic.Int64 // of the counted window, ns
 	stopped       atomic.Bool
@@ -323,9 +323,9 @@ func (l *Loader) summary(i int) TargetSummary {
 }
 
 // Run carries out a plan. It returns when all slots have ended, or with an error: one of the
-// plan, in one line that names the field; ErrNotReached where nothing listens; or that ctx was
-// done, after which nothing is reported. Servers that stall, die or answer wrongly are no
-// error: the report has their faults.
+// plan, in one line that names the field; ErrNotReached where nothing listens; or that of ctx,
+// without a report. Servers that stall, die or answer wrongly are no error: the report has
+// their faults.
 func Run(ctx context.Context, p *Plan, o Options) (*Report, error) {
 	l, err := New(ctx, p, o)
 	if err != nil {
@@ -341,9 +341,9 @@ func Run(ctx context.Context, p *Plan, o Options) (*Report, error) {
 	return r, nil
 }
 
-// Serve carries out what is asked on an input: the first value of JSON is a plan, and each further one a
-// Slot, behind those of the plan. It answers each slot with a line of JSON, a SlotReport, and the end
-// of the input with another, the Summary.
+// Serve carries out what an input asks: the first value of JSON is a plan, and each further one a Slot,
+// behind those of the plan. It answers each slot with a line of JSON, a SlotReport, and the end of the
+// input with another, the Summary.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	var p Plan
 	input, output := json.NewDecoder(in), json.NewEncoder(out)
@@ -369,7 +369,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	var s Slot
 	for err == nil {
 		s = Slot{}
-		go func() { told <- input.Decode(&s) }() // reading cannot be told to stop
+		go func() { told <- input.Decode(&s) }() // nothing can stop reading
 		select {
 		case <-ctx.Done():
 			err = errStopped

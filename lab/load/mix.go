@@ -7,7 +7,7 @@ import (
 
 const (
 	mostPlaces = 4096     // of a mix
-	mostMixed  = 64 << 20 // bytes of it, where bodies are long
+	mostMixed  = 64 << 20 // bytes, where bodies are long
 	mostAhead  = 1 << 20  // bytes that follow the mix once more, so that most writes are of one piece
 )
 
@@ -20,8 +20,7 @@ type mix struct {
 	bytes    []byte
 }
 
-// newMix draws the order, and prepares what is written. So many requests follow each other at
-// the most.
+// newMix draws the order, and prepares what is written. At most so many requests follow each other.
 func newMix(requests []Request, host string, closes bool, seed uint64, depth int) mix {
 	m := mix{requests: requests, ends: []int{0}}
 	var texts [][]byte
@@ -53,8 +52,8 @@ func (m *mix) after(place int) int {
 	return place
 }
 
-// drawn is an order of n places or a few more. Each request has its share of them, and about
-// its share of any stretch: it is drawn where in its share's stretch each one stands.
+// drawn is an order of n places or a few more. Each request has its share of them, and about its
+// share of any stretch: a lot draws the place of each within its stretch.
 func drawn(requests []Request, sum float64, n int, seed uint64) []uint8 {
 	if len(requests) == 1 {
 		return []uint8{0}

@@ -45,12 +45,12 @@ type headCache struct {
 	said framing
 }
 
-// A parser reads the answers of one connection, however the stream is cut. It copies only
-// what is cut off: a head, or a body that is to be compared.
+// A parser reads the answers of one connection, however the stream is cut. It copies only what a
+// read cuts off: a head, or a body to compare.
 type parser struct {
 	framing // of the answer that is being read
 	state   uint8
-	keep    bool // the body is wanted, and is not too long
+	keep    bool // the caller wants the body, and it is not too long
 	left    int64
 	got     int64            // of the body
 	heads   int              // bytes of heads, interim ones and trailers too
@@ -71,9 +71,9 @@ var (
 	errChunk    = errors.New("a chunk whose size or end is none")
 )
 
-// next reads on. It returns how many bytes of in it used and whether an answer is
-// complete; that answer stays until next is called again, and who takes it sets its size to 0. want says
-// whether to keep the body of an answer that begins here.
+// next reads on. It returns how many bytes of in it used and whether an answer is complete. That answer
+// stays until the next call, and the caller that takes it sets its size to 0. The flag want says whether
+// to keep the body of an answer that begins here.
 func (p *parser) next(in []byte, cache *headCache, want bool) (used int, done bool, err error) {
 	for used < len(in) && !done && err == nil {
 		rest, n := in[used:], 0
@@ -124,7 +124,7 @@ func (p *parser) finish() {
 	p.state = ofHead
 }
 
-// head reads a head, or as much of it as there is.
+// head reads a head, or the part that is there.
 func (p *parser) head(in []byte, cache *headCache) (used int, err error) {
 	had, head := len(p.line), in
 	if n := len(cache.text); had == 0 && n > 0 && len(in) >= n && string(in[:n]) == string(cache.text) {
@@ -152,8 +152,8 @@ func (p *parser) head(in []byte, cache *headCache) (used int, err error) {
 	return len(in), nil
 }
 
-// endOfHead is what a whole head takes, with its empty line; 0: it is not whole. What ends before from
-// is known to have no end.
+// endOfHead is what a whole head takes, with its empty line; 0: it is not whole. There is no end
+// before from.
 func endOfHead(in []byte, from int) int {
 	for {
 		i := bytes.IndexByte(in[from:], '\n')
@@ -232,8 +232,8 @@ func (p *parser) take(in []byte) int {
 	return n
 }
 
-// betweenChunks reads a line between chunks, or as much of it as there is; the last one is empty, behind
-// the trailers.
+// betweenChunks reads a line between chunks, or the part that is there; the last one is empty,
+// behind the trailers.
 func (p *parser) betweenChunks(in []byte) (used int, last bool, err error) {
 	line, whole := in, false
 	if end := bytes.IndexByte(in, '\n'); end >= 0 {

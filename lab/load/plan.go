@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// A Plan is what the generator is to do. All connections of all targets are
-// opened first and stay open to the end. In a slot only its target is loaded. Slots may
-// be left out, and given to Turn one by one.
+// A Plan is what the generator is to do. All connections of all targets are opened first
+// and stay open to the end. In a slot only its target is loaded. Slots may be empty; Turn
+// then takes them one by one.
 type Plan struct {
 	Threads  int      `json:"threads"`   // of the client; 0: one for each core that it may use
 	TimeoutS float64  `json:"timeout_s"` // of one answer, in seconds; 0: DefaultTimeoutS
@@ -53,8 +53,8 @@ type Target struct {
 // A Slot is a turn of one target.
 type Slot struct {
 	Target int `json:"target"` // index into Targets
-	// Seconds is the length of the counted time. In a closed loop it is longer if answers take more than a
-	// fifth of it: five times as long as they do, up to five seconds.
+	// Seconds is the length of the counted time. In a closed loop it is longer if answers take more
+	// than a fifth of that time: five times as long as they do, up to five seconds.
 	Seconds float64 `json:"seconds"`
 	Counts  bool    `json:"counts"` // false: a warm-up, loaded and checked, whose faults alone are in the summary
 	// Requests ends the slot after so many, which all count; Seconds is then the longest. 0: no number.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A SlotReport is what was measured in one slot, in its counted time.
+// A SlotReport has the figures of one slot, in its counted time.
 type SlotReport struct {
 	Slot           int     `json:"slot"` // index in the plan
 	Target         int     `json:"target"`
@@ -22,8 +22,9 @@ type SlotReport struct {
 	// Failed says why the slot does not count: its target stalled, died, or had
 	// failed before. All figures but FillS are then 0.
 	Failed string `json:"failed,omitempty"`
-	// Elsewhere has figures of the machines that load, where they are not this one, by the names of package metric, each of
-	// the machine where it is highest; Notes say what a person is to know of these.
+	// Elsewhere has figures of the loading machines, where they are not this one, by the names of
+	// package metric. Each is that of the machine where it is highest. Notes say what a person
+	// should know about them.
 	Elsewhere map[string]float64 `json:"elsewhere,omitempty"`
 	Notes     []string           `json:"notes,omitempty"`
 }

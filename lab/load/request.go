@@ -211,11 +211,11 @@ func (c *Check) Share() int {
 	return 1
 }
 
-// Length says what is wrong with a body of which only the length is known.
+// Length says what is wrong with the length of a body.
 func (c *Check) Length(n int) error {
 	switch {
 	case c.Body == nil && len(c.JSON) > 0:
-		return nil // one in so many is decoded
+		return nil // decode one in so many
 	case c.Body == nil:
 		return fmt.Errorf("a body of %d bytes, which is too long to be checked", n)
 	case n != len(c.Body):

@@ -18,15 +18,15 @@ type Session interface {
 	Ask(place, request int, keep bool) error
 	// Take takes what has come.
 	Take(in []byte)
-	// Next reads on to the next answer; nil if no more is complete. It holds until Next is
-	// called again.
+	// Next reads on to the next answer; nil if no more is complete. It holds until the next call of
+	// Next.
 	Next() (*Answer, error)
 	// Out is what is to be written. Who writes it resets it.
 	Out() *bytes.Buffer
 	// Between tells that nothing has come that is not complete.
 	Between() bool
 	// Leaving tells whether the server has announced the end of the connection, without an error.
-	// It is asked nothing more, and what it will not answer comes as an Answer with Again.
+	// It gets no more requests, and what it will not answer comes as an Answer with Again.
 	Leaving() bool
 }
 
@@ -36,7 +36,7 @@ type Answer struct {
 	Status int
 	Length int64  // of the body
 	Size   int64  // on the connection, with its heads
-	Body   []byte // nil if it was not kept; of more than MaxKept bytes none is
+	Body   []byte // nil if dropped, as every body of more than MaxKept bytes is
 	Amiss  error  // what is wrong with its head, by the request's check
 	Err    error  // why there is none: the server gave up this request alone
 	Again  bool   // there is none, and it is to be asked on another connection

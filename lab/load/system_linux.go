@@ -32,8 +32,7 @@ type poller struct {
 	events []unix.EpollEvent
 }
 
-// atOnce is how many events are taken at once. Each is handled with its own reading of
-// the clock.
+// atOnce is how many events are taken at once. Each has its own reading of the clock.
 const atOnce = 128
 
 // timerIndex marks the event of the poller's own timer.
@@ -74,9 +73,9 @@ func (p *poller) control(what int, fd, index, generation int32) error {
 }
 
 // The waits are raw calls, so Go's scheduler sees a thread that is busy and leaves it
-// alone. If it were told of each wait, it would check the thread a thousand times a
-// second, which takes a tenth of a core on a small machine. The price: Go cannot stop the
-// world during a wait, which lasts for a tick at most.
+// alone. If it knew of each wait, it would check the thread a thousand times a second,
+// which takes a tenth of a core on a small machine. The price: Go cannot stop the world
+// during a wait, which lasts for a tick at most.
 
 // waitUntil waits for events or until a time. It seldom sets the timer, because setting
 // one for each wait would cost as much as the wait. If there are no events it first

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// bufferSize is how much is read at once: a dozen of the longer answers. Four times
-	// as much was no cheaper, since it takes too much of a core's nearest caches.
+	// bufferSize is the most that one read takes: a dozen of the longer answers. Four times as much
+	// was no cheaper, since it takes too much of a core's nearest caches.
 	bufferSize = 64 << 10
 
 	// tick is how often a thread checks for timeouts and broken connections.
@@ -37,7 +37,7 @@ type thread struct {
 	turns  chan struct{} // each begins a turn
 	done   chan error    // of each turn
 	buffer []byte
-	plain  []byte // what TLS makes of it
+	plain  []byte // the same after TLS
 
 	slot    Slot
 	lane    *lane // of this slot
@@ -171,7 +171,7 @@ func (w *thread) fill() {
 		l.budget = (all + n - 1 - w.id) / n
 	}
 	if w.load.living.Add(int64(l.living)); l.target.Stream {
-		return // it is not known when anything comes
+		return // nobody knows when anything comes
 	}
 	l.pending = l.living
 	w.load.pending.Add(int64(l.living))
@@ -284,11 +284,11 @@ func (w *thread) wait() ([]unix.EpollEvent, error) {
 
 const (
 	// A server on the same machine pays for waking the client that waits for it. On
-	// virtual cores a wake-up is an interrupt of some microseconds. It was seen to be a
-	// tenth of what a request costs, and to come and go from one second to the next. In a
-	// closed loop the client therefore sleeps for a moment, by its own timer, before an
-	// event may wake it. The moment is a small part of the time that answers take, in
-	// which a busy server has other requests to answer.
+	// virtual cores a wake-up is an interrupt of some microseconds. We saw it make up a
+	// tenth of a request's cost, and come and go from one second to the next. In a closed
+	// loop the client therefore sleeps for a moment, by its own timer, before an event
+	// may wake it. The moment is a small part of the time that answers take, in which a
+	// busy server has other requests to answer.
 	longestNap  = int64(100e3)
 	eventNap    = int64(500e3) // to find several events costs less than to be woken for each
 	shortestNap = int64(10e3)  // about the time that it takes to begin and to end a sleep
@@ -321,8 +321,8 @@ func (w *thread) event(e *unix.EpollEvent) {
 		c.blocked = false
 		w.flush(c)
 	}
-	// An event is reported only once, so everything there is must be read. A read that
-	// did not fill the buffer returned everything, unless the connection has also ended.
+	// The kernel reports an event only once, so read everything there is. A read that did not fill
+	// the buffer returned everything, unless the connection has also ended.
 	ended := e.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
 	for reads := 0; e.Events&^unix.EPOLLOUT != 0 && c.generation == e.Pad && w.readable(c, ended); reads++ {
 		if reads == inTurn {

@@ -11,8 +11,8 @@ import (
 const (
 	filling  = iota // until each connection has had its first answer
 	counting        // requests count
-	draining        // nothing more is sent
-	cutting         // requests still in flight are given up, with their connections
+	draining        // send nothing more
+	cutting         // give up requests still in flight, with their connections
 	over            // the turn is
 )
 
@@ -40,8 +40,8 @@ const (
 func (l *Loader) counts(due int64) bool { return due >= l.begin.Load() && due < l.finish.Load() }
 
 // An edge is everything that is read at one edge of the counted window or of the turn, by one thread,
-// one after the other. All edges are read in the same order, so that the time that
-// reading takes shifts them alike.
+// one after the other. It reads all edges in the same order, so that the time that reading takes
+// shifts them alike.
 type edge struct {
 	at              int64
 	requests, bytes int64
@@ -173,7 +173,7 @@ func (l *Loader) drain(now int64) {
 func (l *Loader) fail(now int64, why string) {
 	l.targets[l.slot.Target].failed = fmt.Sprintf("slot %d failed: %s", l.report.Slot, why)
 	l.report.Failed = why
-	l.report.FillS = seconds(max(now-l.fillBegan, 0)) // now was read before this step
+	l.report.FillS = seconds(max(now-l.fillBegan, 0)) // now is older than this step
 	// No schedule then has a request that counts in this slot.
 	l.begin.Store(now)
 	l.finish.Store(now)

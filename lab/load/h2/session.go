@@ -295,7 +295,7 @@ func (s *session) data(f *http2.DataFrame, place int, open bool) (*load.Answer, 
 	}
 	switch {
 	case f.StreamEnded() && st.got == int64(len(part)):
-		return s.ended(place, part), nil // it need not be copied
+		return s.ended(place, part), nil // no need for a copy
 	case st.keep:
 		st.body = append(st.body, part...)
 	}
