@@ -22,7 +22,7 @@ var (
 	ErrFull   = errors.New("batch: full")
 )
 
-// A Batcher gathers events. Its methods may be called from any goroutine.
+// A Batcher gathers events. Any goroutine may call its methods.
 type Batcher[E any] struct {
 	config
 	send   Send[E]
@@ -31,8 +31,8 @@ type Batcher[E any] struct {
 	middle   uint // how many events of a batch take the fast path of add
 	pointers bool // whether the type of events contains pointers
 
-	// The fields above are read by all goroutines and written by none. Those below the
-	// hints are written for each batch; the hints keep the two on different cache lines.
+	// All goroutines read the fields above, and none writes them. Each batch writes those below the
+	// hints; the hints keep the two on different cache lines.
 	shards []*shard[E]
 	hints  [1 << hintBits]atomic.Pointer[shard[E]]
 
@@ -122,8 +122,8 @@ func (b *Batcher[E]) Add(ctx context.Context, e E) error { return b.add(ctx, &e,
 func (b *Batcher[E]) TryAdd(e E) error { return b.add(nil, &e, false) }
 
 // add has a fast path for an event that is neither the first nor the last of its batch,
-// as nearly all are. Its cache line is usually in this processor's cache already. Add
-// itself is inlined, so that the event is not copied on the way here.
+// as nearly all are. Its cache line is usually in this processor's cache already. The
+// compiler inlines Add itself, so that nothing copies the event on the way here.
 //
 // The shard is the one that this goroutine's hint names. If that one is locked, it is
 // another, and the hint names that one from then on. So goroutines that collide soon have
@@ -198,10 +198,10 @@ func (b *Batcher[E]) try(s *shard[E], e *E) error {
 	return nil
 }
 
-// hint returns a hint that this goroutine has to itself or shares with few others.
-// Goroutines are told apart by the address of e, which lies on their stack. Stacks move,
-// and so this address can change; that only leads to another hint. The address is used as
-// a number here and never becomes a pointer again.
+// hint returns a hint that this goroutine has to itself or shares with few others. The
+// address of e, which lies on the stack, tells goroutines apart. Stacks move, and so this
+// address can change; that only leads to another hint. Here the address is a number, and
+// never becomes a pointer again.
 func (b *Batcher[E]) hint(e *E) *atomic.Pointer[shard[E]] {
 	stack := uint32(uintptr(unsafe.Pointer(e)) >> 11) // the smallest stack is 2 KiB
 	return &b.hints[stack*0x9e3779b1>>(32-hintBits)]
@@ -247,7 +247,7 @@ func (b *Batcher[E]) Flush(ctx context.Context) error {
 // Held is how many events are held now: added, but not yet delivered, dropped or
 // returned. It stops all adding for a moment, so call it only now and then.
 func (b *Batcher[E]) Held() int {
-	b.gathering.Lock() // while events are gathered, they are in no shard and no batch
+	b.gathering.Lock() // between shard and batch, events are in neither
 	defer b.gathering.Unlock()
 	n := 0
 	for _, s := range b.shards {

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// A buffer is filled with events and then sent as a batch.
+// A buffer fills with events, and then leaves as a batch.
 type buffer[E any] struct {
 	events []E
 	bytes  int
-	since  time.Time // when its first event was added
+	since  time.Time // the time of its first event
 	number uint64    // its place in the order of batches, once it is a batch
 }
 
 // take returns a free buffer or, if the policy allows it, frees one. The caller holds the
-// lock of a shard that has no buffer, so at least one buffer is neither being filled nor
-// sent: it is free, or waits to be sent, or is on its way between the two.
+// lock of a shard that has no buffer, so at least one buffer is neither filling nor
+// leaving: it is free, or waits, or is on its way between the two.
 func (b *Batcher[E]) take() *buffer[E] {
 	for {
 		select {

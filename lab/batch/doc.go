@@ -3,15 +3,15 @@
 //
 // Every event that was added is accounted for: it is delivered, or lost and counted as
 // lost, or returned by Close. The same holds for a receiver that takes only a part of a
-// batch: see PartialError. Memory is bounded from the start: New makes all buffers, and
+// batch: see PartialError. Memory has a bound from the start: New makes all buffers, and
 // adding an event allocates nothing.
 //
-// # What is lost
+// # Losses
 //
-// An event is lost when its batch failed and is not tried again, or when DropOldest makes
-// room. Nothing is lost in silence. Flush and Close return a LostError that says how many
-// events were lost and why. For callers who call neither, or ignore their errors, losses
-// are logged, and a Meter is told of each as it happens.
+// A Batcher loses an event when its batch failed for the last time, or when DropOldest
+// makes room. No loss is silent. Flush and Close return a LostError that says how many
+// events were lost and why. For callers who call neither, or ignore their errors, the
+// Batcher logs losses, and a Meter hears of each as it happens.
 //
 // An event that DropNewest drops is refused: Add returned ErrFull and never took it in.
 // So LostError does not count it; the log and the Meter do. The events for which Add
@@ -28,9 +28,9 @@
 // # What adding costs
 //
 // Two atomic operations and a copy. That takes little more time than a plain mutex and an
-// append, and does not grow when a hundred goroutines add instead of one: up to as many
-// buffers are filled at once as there are processors, and goroutines that collide soon
-// have one each. With MaxBytes every event takes a slower path.
+// append, and does not grow when a hundred goroutines add instead of one. As many buffers
+// fill at once as there are processors, and goroutines that collide soon have one each.
+// With MaxBytes every event takes a slower path.
 //
 // # When order matters
 //
@@ -38,14 +38,14 @@
 // order. If the receiver can sort, by a time or a number in the event, that is the
 // cheaper way. If it cannot, use Ordered: batches then leave in the order in which events
 // were added, one after the other. Ordered fills only one buffer at a time, so that
-// goroutines wait for each other to add. It has only one batch in flight, so that at most
-// one batch is delivered in the time that the receiver takes to answer, and a batch that
-// is tried again holds up those behind it. A batch that fails for good leaves a gap, and
-// one that was taken in although it failed arrives twice, but no event overtakes another.
+// goroutines wait for each other to add. It has only one batch in flight, so it delivers
+// at most one batch in the time that the receiver takes to answer. A batch that it tries
+// again holds up those behind it. A batch that fails for good leaves a gap, and one that
+// was taken in although it failed arrives twice, but no event overtakes another.
 //
 // # Limits
 //
-// Nothing is kept on disk: if a process ends without Close, the events that it holds are
+// It keeps nothing on disk: if a process ends without Close, the events that it holds are
 // lost and nothing reports them. Delivery is at least once: a Send that fails after its
 // receiver took the batch in is tried again if Retry says so. DropOldest drops the whole
 // of the batch that has waited longest.

@@ -11,7 +11,7 @@ type ledger struct {
 	last     uint64
 	open     map[uint64]struct{}
 	events   int           // in the batches of open
-	finished chan struct{} // closed when one is finished; nil: nobody waits for that
+	finished chan struct{} // closes when one finishes; nil: nobody waits for that
 }
 
 // begin gives a batch of so many events its number.

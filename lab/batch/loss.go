@@ -49,7 +49,7 @@ func with(err error, lost *LostError) error {
 	return fmt.Errorf("%w; %w", err, lost)
 }
 
-// since is what was lost after an earlier count, or nil.
+// since is the loss after an earlier count, or nil.
 func (l LostError) since(earlier LostError) *LostError {
 	l.Full -= earlier.Full
 	if l.Failed -= earlier.Failed; l.Failed == 0 {
@@ -69,8 +69,8 @@ type losses struct {
 	said   LostError // what Flush has reported
 	logged LostError
 
-	// Events refused with ErrFull, and not logged yet: their callers know, so only the log reports them. They are
-	// refused one by one, so each costs only an atomic operation.
+	// Events refused with ErrFull, and not logged yet: their callers know, so only the log reports
+	// them. DropNewest refuses them one by one, so each costs only an atomic operation.
 	refused atomic.Int64
 
 	news chan struct{} // holds a value if there may be something to log
@@ -84,15 +84,15 @@ func (l *losses) tell() {
 	}
 }
 
-// before is what was reported up to now.
+// before is the loss reported up to now.
 func (l *losses) before() LostError {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.said
 }
 
-// since is what was lost since before, or nil. Two callers that ask at the same time get
-// the same answer: if only one were told, the other would take lost events for delivered.
+// since is the loss since before, or nil. Two callers that ask at the same time get the same
+// answer: if only one heard, the other would take lost events for delivered.
 func (l *losses) since(before LostError) *LostError {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,8 +104,8 @@ func (l *losses) since(before LostError) *LostError {
 // hour makes one line in that time, and not one for each batch.
 const logEvery = 10 * time.Second
 
-// drop counts events that Add took in and that will not be delivered. It is called before
-// the batch is finished, so that a Flush that waits for the batch reports the loss.
+// drop counts events that Add took in and that will not be delivered. Its call comes before the
+// batch finishes, so that a Flush that waits for the batch reports the loss.
 func (b *Batcher[E]) drop(events int, why Reason, err error) {
 	b.meter.Dropped(events, why)
 	b.lost.mu.Lock()
@@ -146,7 +146,7 @@ func (b *Batcher[E]) logLosses() {
 	}
 }
 
-// logLoss logs what is not logged yet.
+// logLoss logs the rest of the loss.
 func (b *Batcher[E]) logLoss() {
 	l := &b.lost
 	l.mu.Lock()
@@ -164,6 +164,6 @@ func (b *Batcher[E]) logLoss() {
 	if lost.Failed > 0 {
 		attrs = append(attrs, slog.Any("error", lost.Err))
 	}
-	// The default logger is looked up now, since a service may set it after New.
+	// It looks up the default logger now, since a service may set it after New.
 	cmp.Or(b.logger, slog.Default()).LogAttrs(context.Background(), slog.LevelWarn, "batch: events lost", attrs...)
 }

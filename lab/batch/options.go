@@ -16,13 +16,13 @@ type Policy int
 // The policies.
 const (
 	Block      Policy = iota // Add waits for room, or for its context; TryAdd refuses
-	DropNewest               // the event itself is dropped
+	DropNewest               // drop the event itself
 	DropOldest               // the batch that has waited longest is dropped
 )
 
-// A Retry says whether a batch that failed is tried again, and after how long. attempt
-// counts from 1, and err is what Send returned; if that is a PartialError, only the rest
-// of the batch is tried again. A Retry may be called from several goroutines at once.
+// A Retry says whether to try a failed batch again, and after how long. The attempt
+// counts from 1, and err is what Send returned. After a PartialError, only the rest of
+// the batch goes again. Several goroutines may call a Retry at once.
 type Retry func(attempt int, err error) (wait time.Duration, again bool)
 
 // Backoff tries a batch so many times in all. The wait before the second attempt is
@@ -64,8 +64,8 @@ type Option func(*config)
 // MaxCount is how many events make a batch. The default is 1000.
 func MaxCount(n int) Option { return func(c *config) { c.count = n } }
 
-// MaxBytes is how many bytes make a batch; size gives the bytes of an event. An event
-// that is larger by itself makes a batch of its own. By default bytes are not counted.
+// MaxBytes is how many bytes make a batch; size gives the bytes of an event. An event that is
+// larger by itself makes a batch of its own. By default nobody counts bytes.
 func MaxBytes[E any](n int, size func(E) int) Option {
 	return func(c *config) { c.bytes, c.size = n, size }
 }
@@ -74,10 +74,10 @@ func MaxBytes[E any](n int, size func(E) int) Option {
 // The default is a second.
 func Interval(d time.Duration) Option { return func(c *config) { c.interval = d } }
 
-// Capacity is the most events that are held, those in flight included. It is rounded up
-// to whole batches, and to at least one for each buffer that is being filled, one for
-// each batch in flight, and one more. The default, which is also that of 0, is ten batches,
-// or that least number if it is larger.
+// Capacity is the most events that are held, those in flight included. New rounds it up to
+// whole batches, and to at least one for each filling buffer, one for each batch in flight,
+// and one more. The default, which is also that of 0, is ten batches, or that least number
+// if it is larger.
 func Capacity(n int) Option { return func(c *config) { c.capacity = n } }
 
 // InFlight is how many batches are being sent at once. The default is 1.
@@ -95,11 +95,11 @@ func WhenFull(p Policy) Option { return func(c *config) { c.policy = p } }
 // what that costs.
 func Ordered() Option { return func(c *config) { c.ordered, c.shards = true, 1 } }
 
-// WithRetry lets failed batches be tried again. By default a batch that fails is lost,
-// and Flush, Close and the log report it.
+// WithRetry tries failed batches again. By default a batch that fails is lost, and Flush, Close and
+// the log report it.
 func WithRetry(r Retry) Option { return func(c *config) { c.retry = r } }
 
-// WithMeter names the Meter that is told what happens.
+// WithMeter names the Meter that hears what happens.
 func WithMeter(m Meter) Option { return func(c *config) { c.meter = m } }
 
 // WithLogger logs losses to this logger instead of slog.Default: the first at once, and
@@ -133,7 +133,7 @@ func settle(opts []Option) (config, error) {
 	case c.retry == nil:
 		return c, errors.New("batch: WithRetry(nil): leave the option out, and nothing is tried again")
 	case c.meter == nil:
-		return c, errors.New("batch: WithMeter(nil): leave the option out, and nothing is told")
+		return c, errors.New("batch: WithMeter(nil): leave the option out to have no meter")
 	case c.ordered && c.inFlight > 1:
 		return c, fmt.Errorf("batch: Ordered and InFlight(%d): two batches in flight have no order", c.inFlight)
 	}

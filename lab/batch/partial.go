@@ -7,9 +7,9 @@ import (
 )
 
 // A PartialError is what a Send returns, or wraps, when its receiver took in a part of a
-// batch. That part is delivered. Retry is asked about the rest, which is sent again by
+// batch. That part counts as delivered. Retry decides about the rest, which goes again by
 // itself and in its order, or is lost or returned as a whole batch would be. Its attempts
-// are counted from the batch's first.
+// count from the batch's first.
 //
 // Rest has the places, in the slice that Send got, of the events that were not taken in,
 // in any order. If a receiver takes events from the front up to some place, Rest has all
@@ -17,7 +17,7 @@ import (
 // invalid: the batch then counts as not taken in at all, and the error says so.
 type PartialError struct {
 	Rest []int
-	Err  error // why they were not taken in; may be nil
+	Err  error // the reason for refusing them; may be nil
 }
 
 func (p *PartialError) Error() string {
@@ -28,7 +28,7 @@ func (p *PartialError) Error() string {
 	return s
 }
 
-// Unwrap returns why they were not taken in.
+// Unwrap returns the reason for refusing them.
 func (p *PartialError) Unwrap() error { return p.Err }
 
 // remaining returns which of so many events are left after an attempt that failed,
@@ -43,13 +43,13 @@ func remaining(events int, err error) ([]int, error) {
 	slices.Sort(rest)
 	rest = slices.Compact(rest)
 	if len(rest) == 0 || rest[0] < 0 || rest[len(rest)-1] >= events {
-		return nil, fmt.Errorf("batch: a PartialError whose Rest cannot be, of a batch of %d, so all of it is left: %w",
+		return nil, fmt.Errorf("batch: a PartialError with an impossible Rest, for a batch of %d, so the whole batch is left: %w",
 			events, err)
 	}
 	return rest, err
 }
 
-// shrink keeps in a batch the events that are left of it, and accounts for the others.
+// shrink keeps the events that are left in a batch, and accounts for the others.
 func (b *Batcher[E]) shrink(buf *buffer[E], rest []int) {
 	taken := len(buf.events) - len(rest)
 	if rest == nil || taken == 0 {

@@ -86,7 +86,7 @@ func TestARestThatCannotBe(t *testing.T) {
 		b := made(t, func(context.Context, []int) error { return err }, MaxCount(5), quiet)
 		addAll(t, b, 5)
 		lost := closes(t, b)
-		if lost.Failed != 5 || err != nil && !strings.Contains(lost.Error(), "whose Rest cannot be, of a batch of 5") {
+		if lost.Failed != 5 || err != nil && !strings.Contains(lost.Error(), "with an impossible Rest, for a batch of 5") {
 			t.Errorf("%v: %v", err, lost)
 		}
 	}

@@ -8,9 +8,9 @@
 // installs it under the name server, and make build puts it into .tools/bin.
 //
 // A load server should be boring and say what it is. It serves the same in every process
-// and every run (see package catalog). What it does on a start, on a stop and on the loss
-// of a worker is decided here, and not by whichever process happens to end first: a trial
-// that lost a quarter of its workers unnoticed would still yield a number.
+// and every run (see package catalog). This code decides what happens on a start, on a
+// stop and on the loss of a worker, and not whichever process ends first. A trial that
+// lost a quarter of its workers unnoticed would still yield a number.
 //
 // Profiles slow the server down, so pprof is off unless asked for. With prefork, each
 // worker serves it on its own unix socket, so that profiles can be taken of the processes
@@ -19,7 +19,7 @@
 // Limits: it is for load tests on trusted networks. It has no TLS and no read or write
 // timeout, since each would cost a system call or a timer per request; so a slow client
 // can hold a connection as long as it likes. It listens on loopback by default. It needs
-// a Unix. Prefork has been measured on Linux only; on macOS SO_REUSEPORT does not spread
+// a Unix. We measured prefork on Linux only; on macOS SO_REUSEPORT does not spread
 // connections.
 //
 // Prefork and single differ in more than the number of processes. Fiber's prefork

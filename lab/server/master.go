@@ -20,8 +20,9 @@ const patience = drainTime + 500*time.Millisecond
 // lead serves with prefork: it starts the workers, which are Fiber's, passes a stop on to them, and tells a
 // worker that was asked to end from one that was lost.
 //
-// Fiber's own master is not used. It returns when the first worker ends and then kills the others, so at a
-// stop the quickest would cut off the requests of the slowest, and it does not say which one was lost.
+// It replaces Fiber's own master. It returns when the first worker ends and then kills the others,
+// so at a stop the quickest would cut off the requests of the slowest, and it does not say which
+// one was lost.
 func lead(s settings) int {
 	stop := program.Asked()
 	// As process 1 it would start and be lost half a second later, when the workers first check for their

@@ -99,7 +99,7 @@ func help() string {
 Usage: fiber_server [--flag=value ...]
 
   --addr=HOST:PORT      address to listen on (default 127.0.0.1:8083)
-  --stack=STACK         what serves the routes: fiber, the fasthttp it stands on, or Go's own
+  --stack=STACK         what serves the routes: fiber, the fasthttp below it, or Go's own
                         net-http; prefork is Fiber's (default fiber)
   --prefork=BOOL        one worker process for each of GOMAXPROCS, behind a master (default true)
   --index=SOURCE        how a request gets its product: from indices drawn at start, pool, or

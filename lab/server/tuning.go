@@ -10,8 +10,8 @@ import (
 )
 
 // A tuning is one thing that Fiber, fasthttp or the handlers do otherwise than as they
-// come: one step of the study of what such settings give. They are steps to be measured
-// and no advice. The server's default has none, since the published texts had none.
+// come: one step of the study of what such settings give. They are steps to measure, and
+// no advice. The server's default has none, since the published texts had none.
 type tuning struct {
 	name, about string
 	config      func(*fiber.Config) // nil: the handlers look for the name

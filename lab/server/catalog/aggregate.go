@@ -21,7 +21,7 @@ type Item struct {
 	Brand string
 }
 
-// An Aggregate is the answer of /compute. Money is rounded to the cent. Its serialised
+// An Aggregate is the answer of /compute. It rounds money to the cent. Its serialised
 // size is 413 bytes on average. The published figures of entries 01 and 05 give 414:
 // bytes divided by requests, less the header.
 type Aggregate struct {
@@ -75,9 +75,8 @@ func Summarise(items []Item) Aggregate {
 	n := float64(len(items))
 	avg := float64(sum) / n
 
-	// The deviation is that of a population: the items are everything that is described,
-	// not a sample of it. It takes two passes, because the difference of two sums of
-	// squares loses digits.
+	// The deviation is that of a population: the items are all there is, not a sample. It
+	// takes two passes, because the difference of two sums of squares loses digits.
 	var squares float64
 	for _, it := range items {
 		d := float64(it.Price) - avg

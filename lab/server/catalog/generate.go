@@ -11,18 +11,18 @@ import (
 // Seed is the seed of all data that the server serves.
 const Seed = 20260515
 
-// Each kind of data is drawn from its own stream, so that a change to one kind does not
-// change the bytes of the others.
+// Each kind of data has its own random stream, so that a change to one kind does not change the
+// bytes of the others.
 const (
 	streamProducts = iota + 1
 	streamBatches
 	streamWalk
 )
 
-// The shape of a description is fixed, so that its length varies little between products:
-// a body then takes two writes through a buffer of 4,096 bytes and one through 5,120
-// bytes, whichever product it is. These counts put the mean body near the 4,522 bytes of
-// entry 02.
+// Descriptions have one shape, so that their length varies little between products. A
+// body then takes two writes through a buffer of 4,096 bytes and one through 5,120 bytes,
+// whichever product it is. These counts put the mean body near the 4,522 bytes of entry
+// 02.
 const (
 	paragraphs       = 5
 	sentencesPerPara = 8
@@ -31,8 +31,8 @@ const (
 
 // What products share. Five hundred products share forty brands, so that a hundred of
 // them have brands worth ranking. They share a stock of sentences, because drawing words
-// for each took 40 ms of every worker's start, most of it; no figure depends on the
-// sentences being different.
+// for each took 40 ms, most of every worker's start; no figure depends on the sentences
+// being different.
 const (
 	brandCount    = 40
 	sentenceCount = 512
@@ -102,7 +102,7 @@ func drawProduct(f *gofakeit.Faker, brands, sentences []string) Product {
 		p.Tags[i] = f.Noun()
 	}
 	for i := range p.Images {
-		// example.com is reserved for documentation, so no response names a real host.
+		// RFC 2606 reserves example.com for documentation, so no response names a real host.
 		p.Images[i] = fmt.Sprintf("https://images.example.com/products/%s/%d-1200x1200.webp", p.ID, i+1)
 	}
 	return p

@@ -60,8 +60,8 @@ func (w *Walk) Fill(dst []int) {
 }
 
 // Faker is the Source that entry 09 found in the request path: gofakeit's global faker.
-// Each of its draws takes one mutex for the whole process, in (*Faker).Uint64. It is kept
-// to measure the finding again, not to be used.
+// Each of its draws takes one mutex for the whole process, in (*Faker).Uint64. It is here
+// to measure the finding again, not for use.
 type Faker struct{}
 
 // Next implements [Source].

@@ -1,8 +1,8 @@
-// Package catalog is the lab server's routes and the data behind them: five hundred
-// products, plain and compressed, the batches cut from them, the order in which they are
-// served, and the aggregate computed over them.
+// Package catalog has the lab server's routes and the data behind them: five hundred
+// products, plain and compressed, batches of them, the order in which a server draws
+// them, and their aggregate.
 //
-// Everything is generated from fixed seeds and serialised once. The data need not be
+// It generates everything from fixed seeds and serialises it once. The data need not be
 // realistic, but must be identical: runs on two machines must answer with the same bytes,
 // or a difference in throughput could be a difference in payload. A run proves this with
 // [Pool.Digest].
@@ -46,8 +46,8 @@ const (
 // as do entry 05's bytes divided by its requests.
 const Simple = `{"message":"hi"}`
 
-// A Pool holds the bodies of the server's answers. It is read-only once made: bodies are
-// passed to the network without a copy, so no caller may write to one.
+// A Pool holds the bodies of the server's answers. Nobody writes to a finished pool: bodies go to
+// the network without a copy.
 type Pool struct {
 	bodies  [][]byte
 	batches [][]byte
@@ -60,8 +60,8 @@ type Pool struct {
 
 // NewPool generates the pool. It takes tens of milliseconds, before the server listens.
 //
-// It was preferred to embedding a file with the same bytes: that would be 2 MB of data in
-// the repository that no reader can check against its source.
+// An embedded file with the same bytes would be 2 MB of data in the repository that no reader can
+// check against its source.
 func NewPool(seed uint64) (*Pool, error) {
 	products := generate(seed, Size)
 	p := &Pool{

@@ -2,14 +2,14 @@ package catalog
 
 import "strconv"
 
-// Cents is a price. Prices are whole cents because the last bit of a drawn float64 may
-// differ between architectures, where the compiler may fuse a multiply and an add, and
-// one bit is enough to change the pool's digest.
+// Cents is an amount of money. Prices are whole cents because the last bit of a drawn
+// float64 may differ between architectures: a compiler may fuse a multiply and an add.
+// One bit is enough to change the pool's digest.
 type Cents int64
 
-// MarshalJSON writes the price as a JSON number with two decimals. It is used for the
-// pool, which is serialised once; the aggregate of each request uses plain floats, which
-// encoding/json writes faster.
+// MarshalJSON writes the price as a JSON number with two decimals. The pool uses it, and
+// serialises once; the aggregate of each request uses plain floats, which encoding/json
+// writes faster.
 func (c Cents) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(c)/100, 'f', 2, 64), nil
 }

@@ -52,9 +52,9 @@ func RouteOf(path string) (Route, bool) {
 	return routes[i], true
 }
 
-// Head is the length in bytes of the head of an answer of 200 with a body of that length,
-// as every server of the lab sends it: status line, date, content type, content length and
-// the empty line, and the content encoding where there is one.
+// Head is the length in bytes of the head that every server of the lab sends with a body
+// of that length and the status 200. It has a status line, date, content type, content
+// length and the empty line, and a content encoding where there is one.
 func (r Route) Head(body int) int {
 	const plain = len("HTTP/1.1 200 OK\r\nDate: Mon, 02 Jan 2006 15:04:05 GMT\r\nContent-Type: " + ContentType +
 		"\r\nContent-Length: \r\n\r\n")

@@ -7,8 +7,8 @@ type Route struct {
 	Path string
 	// About says what it answers in a few words, for help and lists.
 	About string
-	// Encoding is the answer's Content-Encoding; empty: none. It is sent whether or not
-	// the request accepts it, since a load generator's requests do not.
+	// Encoding is the answer's Content-Encoding; empty: none. A server sends it whether or not the
+	// request accepts it, since a load generator's requests do not.
 	Encoding string
 	// Null reports whether the null server has the route too. Of several bodies it always
 	// sends the one whose length is nearest the mean.

@@ -1,15 +1,14 @@
-// Command fanout_server counts likes and tells them to all who watch a post, as server-sent events over
-// HTTP/1.1: the designs of the series' chapter two as variants of one program, so that two of them differ
-// in nothing else. Which flags make which design is in lab/servers.toml, and in the experiments of entries 13 to 17.
+// Command fanout_server counts likes and tells them to all who watch a post, as server-sent events over HTTP/1.1.
+// The designs of the series' chapter two are variants of this program, so that two of them differ in nothing else.
+// Which flags make which design is in lab/servers.toml, and in the experiments of entries 13 to 17.
 //
 // With --apart the writers' process starts that of the readers, and both end together.
 //
-// Defaults are the published ones. Where a program was not published, this one does the least that its
-// text says; likes are not told apart by who gives them, and no reader has the events of the time before
-// it came.
+// Defaults are the published ones. Where the series has no program, this one does the least that the
+// text says. It does not ask who gives a like, and sends no reader the events from before its time.
 //
-// Limits: Linux, and loopback only, since whoever reaches it can make it send. A reader that takes nothing is never
-// cut off: its channel fills, and its events are lost there.
+// Limits: Linux, and loopback only, since a client that reaches it can make it send. A reader that
+// takes nothing is never cut off: its channel fills, and its events are lost there.
 package main
 
 import (
@@ -31,9 +30,9 @@ import (
 type settings struct {
 	addr      string
 	hub       hub.Options
-	drained   bool // what was written to a stream leaves when no other event waits, and not after each, as published
+	drained   bool // a stream flushes when no other event waits, and not after each, as published
 	drainers  int
-	window    time.Duration // 0: each count is pushed
+	window    time.Duration // 0: push each count
 	live      bool          // ask first which posts have readers, once in a window
 	sockets   string        // a directory; empty: no profiles
 	apart     string        // the network to a process of its own for the readers, or "no"

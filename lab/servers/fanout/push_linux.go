@@ -68,7 +68,7 @@ func (p *pusher) offer(post int, n int64) {
 	if p.last[post] > 0 {
 		p.told.Merged++
 	}
-	p.last[post] = max(p.last[post], n) // two likes may be offered in the other order
+	p.last[post] = max(p.last[post], n) // two likes may arrive in the other order
 }
 
 // enqueue needs the lock.

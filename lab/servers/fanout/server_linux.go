@@ -17,7 +17,7 @@ import (
 type server struct {
 	settings
 	hub    *hub.Hub
-	pusher *pusher        // nil: likes are published here
+	pusher *pusher        // nil: publish likes here
 	likes  []atomic.Int64 // by post
 }
 
@@ -77,7 +77,7 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, post int) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
 	control := http.NewResponseController(w)
-	// The head leaves once the subscription stands, so a reader that has it misses nothing.
+	// The head leaves after the subscription, so a reader that has it misses nothing.
 	sub := s.hub.Subscribe(post)
 	defer sub.Leave()
 	err := control.Flush()

@@ -108,8 +108,8 @@ func (a *answers) find() (body []byte, encoding string, status int) {
 	return nil, "", http.StatusNotFound
 }
 
-// canned are prepared answers, heads and bodies. Nothing of a request is read but the end of its head and
-// the path in its first line, so only GET without a body is understood.
+// canned holds prepared answers, heads and bodies. It reads only the end of a request's head and
+// the path in its first line, so it understands only GET without a body.
 type canned struct {
 	routes           []prepared
 	missing, refused []byte

@@ -1,12 +1,12 @@
-// Command floor_server answers the lab's routes over HTTP/1.1 with as little of its own as a correct server can do
-// with: threads that each wait with epoll for their connections, one read, and one write for all the requests that it
+// Command floor_server answers the lab's routes over HTTP/1.1 with as little code as a correct server needs. Each
+// thread waits with epoll for its connections, reads once, and writes once for all the requests that the read
 // returned. What a server with a framework costs beyond this one is the framework; what this one costs beyond c_floor,
 // which only writes prepared bytes, is reading HTTP.
 //
-// Correct means that nothing is left out to be fast. Requests are read as package request does, however they are cut;
-// HEAD, HTTP/1.0, pipelines and refusals are as RFC 9110 and 9112 have them; package loop has limits for what a client
-// can send, leave unread and leave undone; a stop answers what has come. Bodies are drawn for each request, as the
-// Fiber server draws them. No route takes a body, so a request that has one is the last that its connection answers.
+// Correct means that nothing is left out to be fast. Package request reads requests, wherever packets cut them. HEAD,
+// HTTP/1.0, pipelines and refusals follow RFC 9110 and 9112. Package loop limits what a client can send, leave unread
+// and leave undone, and a stop answers what has come. It draws a body for each request, as the Fiber server does. No
+// route takes a body, so a request that has one is the last that its connection answers.
 //
 // With --null, and under the name null_server, it answers with canned bytes in place of all that. Then it is so fast
 // that it cannot be the bottleneck: what a load generator reaches against it is the generator's own ceiling on this
@@ -38,7 +38,7 @@ import (
 // nullName is the name under which the program answers with canned bytes.
 const nullName = "null_server"
 
-// farewell is how long a stop lets clients go on that are told to close.
+// farewell is how long a stop lets clients go on that have to close.
 const farewell = 500 * time.Millisecond
 
 // settings are what a person can choose.
@@ -62,7 +62,7 @@ Usage: %[1]s [--addr HOST:PORT] [options]
   --pprof-sockets DIR  serve profiles of the process on a unix socket in DIR
   --null               answer with canned bytes, for the ceiling of a load generator:
                        heads are not read beyond their path, of a route's bodies the same
-                       is always sent, and the date stands still. It is the default under
+                       is always sent, and the date never changes. It is the default under
                        the name null_server
 
 Routes: %s

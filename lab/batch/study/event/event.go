@@ -32,14 +32,14 @@ func Get(raw []byte) (number uint64, due int64) {
 	return binary.LittleEndian.Uint64(raw), int64(binary.LittleEndian.Uint64(raw[8:]))
 }
 
-// An Ask is what a sink asks of the producer, as JSON on a TCP connection. Each is answered by Figures. The first
-// begins the connection's one run, which ends with it.
+// An Ask is what a sink asks of the producer, as JSON on a TCP connection. The answer to each is
+// Figures. The first begins the connection's one run, which ends with it.
 type Ask struct {
 	Port int `json:"port,omitempty"` // of the sink on 127.0.0.1, to which the run sends its batches
 	Rate int `json:"rate,omitempty"` // of the run; 0: the producer's own
 	// Lasts is for how long events fall due. A rate that is too high can leave the producer no time to receive a stop.
 	Lasts time.Duration `json:"lasts,omitempty"`
-	Stop  bool          `json:"stop,omitempty"` // once all is sent
+	Stop  bool          `json:"stop,omitempty"` // after the last event
 }
 
 // Figures are the producer's figures since the start of its run.
@@ -57,7 +57,7 @@ type Figures struct {
 // Times collects durations from several goroutines.
 type Times struct {
 	mu    sync.Mutex
-	since *load.Histogram // nil until something was added
+	since *load.Histogram // nil until the first Add
 }
 
 // Add adds one duration.

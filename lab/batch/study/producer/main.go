@@ -1,17 +1,18 @@
-// Command event_producer is the program that the study of the batch processor is about: a service in which events
-// occur at a rate, and which sends them to a sink in batches, in one of several ways. The sink counts what arrives.
+// Command event_producer is the subject of the study of the batch processor: a service in which
+// events occur at a rate, and which sends them to a sink in batches, in one of several ways. The
+// sink counts what arrives.
 //
 //	event_producer --variant pool-10 --event-rate 2000
 //
-// The variants pool-N and async are as in the study's text, with their faults: all tickers of a pool start together,
-// nothing bounds the batches that async has in flight, nothing is tried again, and a panic in a send ends the
-// process. They are here to be measured; a service imports the library. One thing is not in the text: every event
-// is accounted for, so that the measurements can be trusted.
+// The variants pool-N and async are as in the study's text, with their faults. All tickers of a pool start together,
+// and nothing bounds the batches that async has in flight. Nothing tries a batch again, and a panic in a send ends
+// the process. The lab measures them; a service imports the library. One thing is not in the text: every event is
+// accounted for, so that the measurements can be trusted.
 //
 // With --pacing open, each event is due at a time that is fixed in advance: a batch processor that makes its caller
 // wait cannot put off the events that would have shown it. With --pacing ticker, all but one of the events that fall
-// due while an Add waits are lost, as in a service whose callers wait for it. They are computed, since a time.Ticker
-// of 2000 ticks a second was seen to deliver 905 in an idle process. So the number of events offered is known.
+// due while an Add waits are lost, as in a service whose callers wait for it. The producer computes them, since a
+// time.Ticker of 2000 ticks a second delivered 905 in an idle process. So the number of events offered is known.
 package main
 
 import (

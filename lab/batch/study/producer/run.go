@@ -53,8 +53,8 @@ func begin[E any](s Settings, ask event.Ask) (answer func(event.Ask) event.Figur
 	return r.answer, nil
 }
 
-// due is when event n is due, since the run's beginning. That is fixed before the first event is made: an event that
-// cannot be added in time does not put off those behind it.
+// due is when event n is due, since the run's beginning. The plan is older than the first event: an
+// event that comes late does not put off those behind it.
 func (r *run[E]) due(n int64) time.Duration {
 	return time.Duration(float64(n+1) / float64(r.ask.Rate) * float64(time.Second))
 }
@@ -65,8 +65,8 @@ func (r *run[E]) offered(now time.Duration) int64 {
 }
 
 // pace adds each event when it is due, or else as soon as it can. With the ticker, what fell due while an Add waited
-// is lost, except the last. All events are made in one, so that nothing is allocated per event. If several are due
-// together, the time of an Add is counted from the end of the one before it.
+// is lost, except the last. All events come from one, so that none needs an allocation. If several are due together,
+// the time of an Add is counted from the end of the one before it.
 func (r *run[E]) pace() {
 	one := make([]E, 1)
 	text := raw(one)
@@ -109,7 +109,7 @@ func (r *run[E]) answer(ask event.Ask) event.Figures {
 		r.failed.Add(int64(len(left)))
 		r.client.CloseIdleConnections()
 	}
-	// What was offered is read last, so that it includes all events in the other counts.
+	// It reads the offered events last, so that they include all events in the other counts.
 	return event.Figures{Logged: r.logged.Load(), Failed: r.failed.Load(), Added: r.added.Load(),
 		Offered: r.offered(time.Since(r.origin)), Interval: r.Interval.Seconds(), Add: r.adding.Latency(),
 		PaceLag: r.paceLag.Latency()}
@@ -139,14 +139,16 @@ func (r *run[E]) post(ctx context.Context, events []E) error {
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("%s answered %s", url, resp.Status)
 	}
-	// The study's text counts by log lines. This one is made as a service's logger would, and written nowhere.
+	// The study's text counts by log lines. This line is as a service's logger makes it, and goes
+	// nowhere.
 	_, _ = fmt.Fprintf(io.Discard, "%s INF count=%d\n", time.Now().UTC().Format(time.RFC3339), len(events))
 	r.logged.Add(int64(len(events)))
 	return nil
 }
 
-// A body is a batch's events, until it is closed. They are copied once, from the batch to where the transport writes
-// from. The transport can read for longer than a request takes, and the variant then uses the events again.
+// A body is a batch's events, until it is closed. One copy brings them from the batch to where the
+// transport writes from. The transport can read for longer than a request takes, and the variant
+// then uses the events again.
 type body struct {
 	mu   sync.Mutex
 	rest *bytes.Reader

@@ -11,8 +11,9 @@ import (
 	"github.com/line-rate/line-rate/lab/batch"
 )
 
-// A variant takes events in, from one goroutine, and sends them in batches. Add waits until there is room. Close sends
-// what is held until its context ends, returns the rest, and leaves no goroutine. The library's Batcher is one.
+// A variant takes events in, from one goroutine, and sends them in batches. Add waits until there
+// is room. Close sends events until its context ends, returns the rest, and leaves no goroutine.
+// The library's Batcher is one.
 type variant[E any] interface {
 	Add(context.Context, E) error
 	Close(context.Context) ([]E, error)

@@ -1,5 +1,6 @@
-// Command event_sink receives the events of the study of the batch processor, and measures them: it starts a run of
-// an event_producer, takes in what comes over HTTP, stops the run, and prints the figures as one line of JSON.
+// Command event_sink receives the events of the batch study, and measures them. It starts a run of
+// an event_producer, takes in what comes over HTTP, stops the run, and prints the figures as one
+// line of JSON.
 //
 //	event_producer --variant pool-10 --pacing ticker --queue 0
 //	event_sink --producer 127.0.0.1:8083 --duration 20 --latency-ms 300

@@ -33,7 +33,7 @@ type output struct {
 	End   end `json:"end"`
 	Limit int `json:"limit_per_s,omitempty"`
 
-	thirds [4]*load.Latency // deliveries before the window, and in each third of it
+	thirds [4]*load.Latency // deliveries before the window, and in each of its thirds
 }
 
 // An end is the account of all events since the start, after the stop.
@@ -58,7 +58,7 @@ type trial struct {
 	Settings
 	conn            net.Conn // to the producer
 	answers         *json.Decoder
-	err             error       // the first; nothing is waited for after it
+	err             error       // the first; after it there is no wait
 	delivery, third event.Times // from due time to first arrival
 
 	mu sync.Mutex
@@ -137,7 +137,7 @@ func (t *trial) look(what event.Ask) *output {
 // missing is how many of n events neither arrived nor were given up.
 func (o *output) missing(n int64) int64 { return max(n-o.Events-o.Failed, 0) }
 
-// since leaves only what was counted after an earlier look.
+// since leaves only the counts after an earlier look.
 func (o *output) since(from *output) {
 	o.Start, o.BacklogStart = from.Finish, from.BacklogFinish
 	o.Requests -= from.Requests
@@ -212,9 +212,9 @@ func (t *trial) take(raw []byte, size int) bool {
 const finest = 1.044
 
 // search finds the highest rate that is kept up with. The rate quadruples from 2000 events a second on until it is too
-// high, and then the step is halved, on a logarithmic scale, for a minute at most: lab run allows a sink little more.
-// What was found is tried for a whole window, and up to seven lower rates if it does not hold: too high a rate leaves
-// the processes no time, so its window ends late and its figures are not those of a limit.
+// high. Then the search halves the step, on a logarithmic scale, for at most a minute: lab run allows a sink little
+// more. It tries the result for a whole window, and up to seven lower rates if that does not hold. Too high a rate
+// leaves the processes no time, so its window ends late and its figures are not those of a limit.
 func search(try func(perSecond int, whole bool) (keptUp bool, err error)) (int, error) {
 	low, step, tooHigh := 500.0, 4.0, false
 	for until := time.Now().Add(time.Minute); step > finest && low*step <= event.MaxRate && time.Now().Before(until); {
@@ -239,9 +239,9 @@ func search(try func(perSecond int, whole bool) (keptUp bool, err error)) (int, 
 		"or this --latency-ms: each rate takes five times their sum, and a search at most a minute")
 }
 
-// findLimit searches for the limit and spends the window at it, so that what is recorded beside it shows which CPU is
-// full there. Each rate has a run of its own, so none has the events of a rate that was too high. A third of a window
-// is long enough for each worker of a pool to have sent once, which at a low rate it does once per interval.
+// findLimit searches for the limit and spends the window there, so that the record beside it shows which CPU is full.
+// Each rate has a run of its own, so none has the events of a rate that was too high. A third of a window is long
+// enough for each worker of a pool to have sent once, which at a low rate it does once per interval.
 func (s Settings) findLimit(ctx context.Context) (*output, error) {
 	out, err := s.trial(ctx, 0, 0, 0) // tells the interval
 	if err != nil {
@@ -264,10 +264,10 @@ func (s Settings) findLimit(ctx context.Context) (*output, error) {
 	return out, nil
 }
 
-// keptUp tells whether nothing was lost and events came as soon as they can: at the end their median is at most the
-// normal one, of events that do not wait for others, and three tenths of a third more. And they came no later and
-// later: at a high rate, a queue can grow for a whole window before its last events are later than those of a low
-// rate. Even without growth the medians differ by a part of the interval, as a third may have a tick more or less.
+// keptUp tells whether all events came, as soon as they can. At the end their median is at most the normal one, for
+// events that do not wait for others, plus three tenths of a third. And they came no later and later: at a high
+// rate, a queue can grow for a whole window before its last events are later than those of a low rate. Even without
+// growth the medians differ by a part of the interval, as a third may have a tick more or less.
 func (o *output) keptUp(normal, third time.Duration) bool {
 	first, last := o.thirds[1], o.thirds[3]
 	if o.Failed > 0 || last == nil || last.P50 > (normal+3*third/10).Seconds() {

@@ -75,7 +75,7 @@ func (s Server) Keeps(t *testing.T) {
 			c.ask("GET", r.Path)
 			check("GET", c.next("GET"))
 		}
-		// A pipeline is answered in its order, and with nothing behind its last answer.
+		// A pipeline gets its answers in order, and nothing behind the last.
 		for i := range depth {
 			c.queue("GET", []string{r.Path, "/simple"}[i%2])
 		}
@@ -200,8 +200,8 @@ func (c *client) send() {
 	c.out.Reset()
 }
 
-// sendCut sends what is queued in two writes. The second begins at that byte, counted from
-// the end if it is negative. The pause makes it likely that each is read on its own.
+// sendCut sends the queue in two writes. The second begins at that byte, counted from the end if it
+// is negative. The pause makes it likely that each is read on its own.
 func (c *client) sendCut(at int) {
 	c.t.Helper()
 	all := bytes.Clone(c.out.Bytes())

@@ -1,13 +1,13 @@
-// Package hub gives what is published to a topic to all of its subscribers, in the ways that the
-// series' chapter two has: one goroutine for each topic, or one for each of some shards of it.
+// Package hub delivers each publication of a topic to all of its subscribers, in the ways of the
+// series' chapter two: one goroutine for each topic, or one for each shard.
 //
 //	publish ─► broadcast ─► goroutine ─────────────────► subscriber ─► written      one goroutine
 //	publish ─► broadcast ─► coordinator ─► shard ─► goroutine ─► subscriber ─► written    shards
 //
-// Each arrow is a channel with a set room, and nobody waits at one: what finds it full is lost there. The hub keeps
-// a ledger of that. A publication is due to each subscriber that the topic then has, and each of these deliveries ends
-// in just one place: lost at a channel, lost with a subscriber that left, lost at a socket, or written. So the places
-// add up to what was due, as soon as nothing is under way.
+// Each arrow is a channel with a set room, and nobody waits at one: what finds it full is lost there. The hub keeps a
+// ledger of that. A publication is due to each subscriber that the topic then has. Each of these deliveries ends in
+// just one place: lost at a channel, lost with a subscriber that left, lost at a socket, or written. So the places add
+// up to what was due, as soon as nothing is under way.
 //
 // For this a topic has a lock, under which an event gets its number and its subscribers are counted. The series had
 // none there; it costs a publication, and not a delivery, some tens of nanoseconds.
@@ -40,7 +40,8 @@ type Options struct {
 // Published are the series' own settings, of entry 13: it has one goroutine for each of ten topics.
 func Published() Options { return Options{Topics: 10, Subscriber: 8} }
 
-// An Event is what one publication gives each subscriber. Its text is shared, and must not be changed.
+// An Event is what one publication gives each subscriber. All share its text, so nobody may change
+// it.
 type Event struct {
 	ID   uint64 // of its topic, from one
 	Text []byte // as a stream of events has it
@@ -81,7 +82,7 @@ func (h *Hub) Live(topic int) []int64 {
 	return t.members
 }
 
-// A topic numbers what is published, and knows to whom it is due.
+// A topic numbers its publications, and knows to whom each is due.
 type topic struct {
 	broadcast chan publication
 	shards    []*shard
@@ -252,8 +253,8 @@ func (l Ledger) Since(earlier Ledger) Ledger {
 	return l
 }
 
-// Ledger reads the ledger. Counts are read one after the other, the places before what was due: so nothing
-// is in two places, and what changes meanwhile is under way.
+// Ledger reads the ledger. It reads counts one after the other, the places before the due
+// deliveries. So no delivery is in two places, and those that change meanwhile are under way.
 func (h *Hub) Ledger() (l Ledger) {
 	for _, t := range h.topics {
 		for i, n := range t.ledger.counts() {
@@ -269,7 +270,7 @@ type Pushes struct {
 	Merged   int64   `json:"merged"`   // into a later count of its post, in its window
 	Unrouted int64   `json:"unrouted"` // nobody watches the post
 	Full     int64   `json:"full"`     // lost at the queue
-	Failed   int64   `json:"failed"`   // the push was not accepted
+	Failed   int64   `json:"failed"`   // the reader refused the push
 	Pushed   int64   `json:"pushed"`
 	PushS    float64 `json:"push_s"` // seconds that all pushes took, together
 }

@@ -4,12 +4,12 @@
 //	fanout_server --addr 127.0.0.1:8084
 //	event_reader --server 127.0.0.1:8084 --connections 1000 --rate 200 --duration 10
 //
-// All is counted twice: by the server, which says where it lost an event, and here, by the numbers that events have.
-// The line says whether the two agree.
+// Both sides count: the server, which says where it lost an event, and this program, by the numbers
+// that events have. The line says whether the two agree.
 //
-// Likes are given at a rate that is fixed before (--rate), so a server that stalls cannot put them off; or, without
-// one, by as many writers as --writers says, each of which waits for its answer. A server that pushes to another one
-// says itself where the readers go.
+// It gives likes at a fixed rate (--rate), so a server that stalls cannot put them off. Without a rate, as many
+// writers as --writers says give them, and each waits for its answer. A server that pushes to another one says
+// itself where the readers go.
 //
 // Limits: Linux, and loopback only. Readers and writers share this process, and its CPU time is that of both. The
 // window of the readers lies within that of the writers, and begins --warmup after the last reader has its stream.

@@ -206,7 +206,8 @@ type events struct {
 	delivery *load.Histogram // from the time in an event to its reading
 }
 
-// open begins a stream. It returns what reads a part of it, and tells how many events end there: see load.Options.
+// open begins a stream. It returns the reader of a part, which tells how many events end there: see
+// load.Options.
 func (e *events) open() func(part []byte) int {
 	var rest []byte   // the beginning of an event
 	var highest int64 // id so far; 0: no event has come

@@ -24,7 +24,7 @@ import (
 const MostQueued = 256 << 10
 
 const (
-	// inputSize is how much is read at once, and more than the longest head.
+	// inputSize is the most that one read takes, and more than the longest head.
 	inputSize = 64 << 10
 	// mostReads is how often one connection is read before it is another's turn.
 	mostReads = 8
@@ -35,12 +35,13 @@ const (
 
 // A Handler answers requests. It belongs to a thread.
 type Handler interface {
-	// Answer appends to out the answers to the whole requests at the beginning of in, until out has MostQueued bytes,
-	// and returns how much of in they were. last says that no request behind them is answered; closing asks for that.
+	// Answer appends to out the answers to the whole requests at the beginning of in, until out has
+	// MostQueued bytes. It returns how much of in they were; last says that no later request gets
+	// an answer, and closing asks for that.
 	Answer(c *Conn, in, out []byte, closing bool) (used int, all []byte, last bool)
-	// Flush is called when all requests of one wait are answered.
+	// The loop calls Flush after the answers to all requests of one wait.
 	Flush()
-	// Tick is called when the second has changed.
+	// The loop calls Tick when the second has changed.
 	Tick(now time.Time)
 }
 
@@ -104,7 +105,7 @@ type thread struct {
 	open   int
 	events [256]unix.EpollEvent
 	in     []byte
-	out    []byte // what is to be written
+	out    []byte // the output that waits
 
 	origin time.Time
 	now    time.Duration // since origin, read once for each wait
@@ -118,8 +119,8 @@ type Conn struct {
 	Stream Stream // set with the last answer: what goes on after it; nil: nothing
 
 	fd    int
-	since time.Duration // of its last answer, or since the client last took some of it
-	last  bool          // the last answer is queued: what is read is dropped
+	since time.Duration // of its last answer, or of the last bytes that the client took
+	last  bool          // with the last answer in the queue: drop all input
 	rest  []byte        // of requests that were read and not answered yet
 	owed  []byte        // of answers that the socket has not taken yet
 }
@@ -267,7 +268,7 @@ func (t *thread) turn(c *Conn, events uint32) {
 			return
 		}
 	}
-	_ = t.watch(unix.EPOLL_CTL_MOD, c.fd) // an event for what is left
+	_ = t.watch(unix.EPOLL_CTL_MOD, c.fd) // an event for the rest
 }
 
 // serve answers the requests in in, and keeps the rest. It reports whether the connection is to be read on.
@@ -295,7 +296,7 @@ func (t *thread) serve(c *Conn, in []byte) bool {
 	if c.Owes() {
 		return false
 	}
-	// The client is read to its end, or a reset could overtake the answer.
+	// It reads the client's input to the end, or a reset could overtake the answer.
 	if c.last && c.Stream == nil && unix.Shutdown(c.fd, unix.SHUT_WR) != nil {
 		t.drop(c)
 		return false
@@ -303,7 +304,7 @@ func (t *thread) serve(c *Conn, in []byte) bool {
 	return true
 }
 
-// pay writes what a connection is owed. It reports whether all is written.
+// pay writes what a connection is owed. It reports whether the output is empty.
 func (t *thread) pay(c *Conn) bool {
 	n, errno := call(unix.SYS_WRITE, c.fd, c.owed)
 	if errno != 0 {
@@ -335,9 +336,9 @@ func call(number uintptr, fd int, p []byte) (int, syscall.Errno) {
 	return max(int(n), 0), errno
 }
 
-// wait waits for events. Here too the scheduler is not told: if it were, it would look after the thread a
-// thousand times a second whenever work comes after a pause, which made requests dearer by some hundredths
-// in turns of 50 ms. So the thread keeps its right to run Go code while it waits. Every ten or twenty
+// wait waits for events. Here too the scheduler does not know. If it did, it would check the thread a
+// thousand times a second whenever work comes after a pause, which cost some hundredths of a request in
+// turns of 50 ms. So the thread keeps its right to run Go code while it waits. Every ten or twenty
 // milliseconds a signal of Go's ends the wait and makes it offer that to other goroutines.
 func wait(epoll int, events []unix.EpollEvent, most time.Duration) (int, syscall.Errno) {
 	ms := max(most, 0)/time.Millisecond + 1

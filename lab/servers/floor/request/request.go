@@ -3,12 +3,12 @@
 //
 // Where the RFCs let a server repair a request or refuse it, this package refuses: two parties that repair
 // differently can be made to see different requests in the same bytes. So each line ends with CR LF, and a
-// length is said once and not beside a transfer coding.
+// length comes once and not beside a transfer coding.
 //
-// What is read depends only on the bytes and not on how they are cut into packets. Nothing is allocated,
-// but for a path with escapes, or that an absolute target leaves out.
+// The result depends only on the bytes and not on the packets that carry them. Only a path with
+// escapes, or that an absolute target leaves out, needs an allocation.
 //
-// Limits: bodies are not read, so a connection has to end with the answer to a request that has one. Fields
+// Limits: it reads no bodies, so a connection has to end with the answer to a request that has one. Fields
 // other than those that frame a message are checked and ignored, as are a scheme, a host and a query: the
 // server has one set of routes.
 package request

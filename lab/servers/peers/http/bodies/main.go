@@ -3,11 +3,11 @@
 //
 //	bodies DIR
 //
-// Each file has one body a line, since JSON on one line can be read by anything:
-// simple.jsonl the body of /simple, read.jsonl the products of /read in their order, and
-// read-middle.jsonl the product whose length is nearest the mean, for a server that cannot
-// draw. The SHA-256 of read.jsonl is the digest of the catalogue; a directory that has
-// these files already is left as it is.
+// Each file has one body a line, since anything can read JSON on one line. They are
+// simple.jsonl with the body of /simple, read.jsonl with the products of /read in their
+// order, and read-middle.jsonl with the product of about the mean length, for a server
+// that cannot draw. The SHA-256 of read.jsonl is the digest of the catalogue; a directory
+// that has these files already is left as it is.
 package main
 
 import (

@@ -1,10 +1,9 @@
 // Command gnet_server answers the peers' routes from gnet's event loops, with a codec that
 // parses only what these answers depend on: the method, the path, and the end of the head.
 //
-// gnet is a network library, without HTTP. What is left out here, and a server for more
-// than a measurement would need: bodies of requests, chunks, a check of header lines and
-// of the version, Connection: close, timeouts. A head of more than 16 KiB ends its
-// connection.
+// gnet is a network library, without HTTP. A server for more than a measurement would
+// also need bodies of requests, chunks, a check of header lines and of the version,
+// Connection: close, and timeouts. A head of more than 16 KiB ends its connection.
 package main
 
 import (
@@ -131,7 +130,7 @@ func rest(body []byte) []byte {
 	return fmt.Appendf(nil, "\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-// OnBoot is called when the server listens.
+// gnet calls OnBoot when the server listens.
 func (s *server) OnBoot(gnet.Engine) gnet.Action {
 	self.Say("listening addr=%s", s.addr)
 	return gnet.None

@@ -14,17 +14,17 @@ import (
 // A config is what the configuration of nginx depends on.
 type config struct {
 	Addr, User   string
-	Root         bool // whether nginx is started as root
+	Root         bool // whether root starts nginx
 	Workers, PID int
 	Files        uint64 // how many files a process may have open
 	Simple       []byte
 	Read         [][]byte // in parts: a word of the configuration may have 4,096 bytes
 }
 
-// layout is nginx's configuration. Its documentation is followed where it says how to be
-// fast, and its limits are set so high that a trial does not meet them: by default nginx
-// closes a connection after a thousand requests. It names a user for root only: otherwise
-// the workers would change to a user that does not exist where the lab has a namespace of
+// layout is nginx's configuration. It follows nginx's documentation where that says how
+// to be fast, and sets limits so high that no trial meets them: by default nginx closes a
+// connection after a thousand requests. It names a user for root only: otherwise the
+// workers would change to a user that does not exist where the lab has a namespace of
 // users of its own.
 //
 //go:embed nginx.conf.tmpl

@@ -1,9 +1,9 @@
 // Command nginx_server starts Debian's nginx with the peers' routes.
 //
 // It opens the address, says so, and becomes nginx, which takes the open socket over as it
-// does when its program is replaced while it runs. So the address is checked, and its
-// message is the same, as with the other peers, and no process stands around nginx.
-// nginx reads its configuration, nginx.conf.tmpl, from memory: no file of it is left behind.
+// does when its program is replaced while it runs. So it checks the address and prints the
+// same message as the other peers, and no process wraps nginx. nginx reads its
+// configuration, nginx.conf.tmpl, from memory and leaves no file behind.
 //
 // nginx cannot draw a body: /read always is the product whose length is nearest the mean.
 package main
@@ -54,7 +54,7 @@ func run(args []string) int {
 	return program.Failure
 }
 
-// An exit is the status after an error that is said already.
+// An exit is the status after an error that was printed already.
 type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
