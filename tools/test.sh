@@ -22,7 +22,7 @@ format() {
 }
 # Texts that keep the rules in tools/vale. PROSE is what reads them, as in make vale.
 words() {
-  git ls-files -z -- '*.md' 'lab/cmd/*/help/*.txt' ':!content/journal' ':!content/compare.md' ':!*testdata*' |
+  git ls-files -z -- '*.md' ':!content/journal' ':!content/compare.md' ':!*testdata*' |
     xargs -0 ${PROSE:-node tools/words.mjs}
 }
 # The modules beside the lab's; ./... does not enter them.
