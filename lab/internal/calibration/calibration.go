@@ -1,6 +1,6 @@
-// Package calibration sums up how often comparisons of a known truth were right: of a server
-// with itself, and with a copy that burns a known share more CPU time a request.
-// tools/calibrate.py measures the pairs.
+// Package calibration sums up how often comparisons were right where the truth is known: a
+// server with itself, and with a copy that burns a known share more CPU time a request. The
+// script tools/calibrate.py measures the pairs.
 package calibration
 
 import (
@@ -56,7 +56,7 @@ func Tables(file []byte) ([]*Table, error) {
 			p.named[name] = row[i]
 		}
 		margin, budget, verdict := p.number("margin"), p.number("budget_s"), compare.Verdict(p.named["verdict"])
-		beside := p.named["beside"] // empty: nothing was started beside it
+		beside := p.named["beside"] // empty: nothing ran beside it
 		key := fmt.Sprint(p.named["machine"], margin, budget, beside)
 		t := asked[key]
 		if t == nil {

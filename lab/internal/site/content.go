@@ -16,7 +16,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// A page is a file of content, with what its front matter says. Claims are named EXPERIMENT/ID.
+// A page is a file of content, with what its front matter says. A claim's name is EXPERIMENT/ID.
 type page struct {
 	path string // in the repository
 	text []byte
@@ -57,7 +57,7 @@ func (p *page) href() string {
 	return strings.TrimPrefix(strings.TrimSuffix(at, "_index")+"/", "/")
 }
 
-// An Entry is what an entry's number, or a study's word, stands for.
+// An Entry is what an entry's number, or a study's word, means.
 type Entry struct {
 	Number string `json:"number"`
 	Said   string `json:"said"` // in a sentence: "entry 12", or a study's title
@@ -138,8 +138,8 @@ func (s *Site) readPages() error {
 	return nil
 }
 
-// A Summary is a line for the author of a page whose words do not go with the evidence: a title, lede or line on the
-// home page that assumes another verdict, or a sentence that counts blocks otherwise.
+// A Summary is a line for the author of a page whose words do not go with the evidence. Its title,
+// lede or line on the home page assumes another verdict, or a sentence counts blocks otherwise.
 type Summary struct {
 	Text string
 	// Wrong tells whether the words say more than the evidence: they hold something for decided that it does not, or
@@ -147,8 +147,8 @@ type Summary struct {
 	Wrong bool
 }
 
-// compare compares what a page says in short, and its counts of blocks, with the claims, and gives the notices that
-// stand above it.
+// compare compares what a page says in short, and its counts of blocks, with the claims, and gives
+// the notices at its top.
 func (p *page) compare(claims map[string]verdict.Claim) (all []Summary, notices []string, err error) {
 	for _, r := range p.Rests {
 		is, known := claims[r.Claim]
@@ -189,8 +189,8 @@ var (
 	ends        = regexp.MustCompile(`[.!?:;]\s|\n\s*\n`)
 )
 
-// sentences splits a page at the ends of sentences and paragraphs. In place of a shortcode stands the claim of
-// which it shows the verdict, if it does.
+// sentences splits a page at the ends of sentences and paragraphs. The claim replaces a shortcode
+// that shows its verdict.
 func sentences(page []byte) []string {
 	text := shortcode.ReplaceAllStringFunc(string(page), func(c string) string {
 		if m := ofVerdict.FindStringSubmatch(c); m != nil {

@@ -171,7 +171,8 @@ func (e *evidence) inOrder(levels setting.Levels) (names []string) {
 	return append(names, strict.Filter(slices.Sorted(maps.Keys(levels)), other)...)
 }
 
-// name names a condition: "Workers 4, connections 100". A level that is a word stands alone.
+// name names a condition: "Workers 4, connections 100". A level that is a word has no name beside
+// it.
 func (e *evidence) name(levels setting.Levels) string {
 	var parts []string
 	for _, factor := range e.inOrder(levels) {

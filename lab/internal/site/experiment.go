@@ -16,13 +16,13 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// An experimentPage is what the page of an experiment shows, and of its claims the page of its entry. The file is
-// published as it is.
+// An experimentPage is what the page of an experiment shows, and of its claims the page of its
+// entry. The site publishes the file as it is.
 type experimentPage struct {
 	Name      string      `json:"name"`
 	Title     string      `json:"title"`
 	Question  string      `json:"question"`
-	Entry     *Link       `json:"entry,omitempty"`    // the page that tells of it
+	Entry     *Link       `json:"entry,omitempty"`    // the page that tells the story
 	Machine   string      `json:"machine,omitempty"`  // whose evidence is shown; absent without any, as the next four
 	Run       string      `json:"run,omitempty"`      // its newest run
 	Evidence  string      `json:"evidence,omitempty"` // machine, day, and number of blocks
@@ -34,7 +34,7 @@ type experimentPage struct {
 	Updated   string      `json:"updated,omitempty"` // when the newest began
 }
 
-// A claimPage is a claim with what the evidence says of it, on the machine that is shown and on all.
+// A claimPage is a claim with what the evidence says, on the machine of the page and on all.
 type claimPage struct {
 	ID        string           `json:"id"`
 	Kind      string           `json:"kind"`
@@ -53,14 +53,14 @@ type claimPage struct {
 	on map[string]verdict.Claim // by machine
 }
 
-// A Withdrawn is a claim that no longer stands.
+// A Withdrawn is a claim that left the count.
 type Withdrawn struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
 	Why  string `json:"why"`
 }
 
-// experiments makes the page of each experiment, and what readers download of it.
+// experiments makes the page of each experiment, and its downloads.
 func (s *Site) experiments() error {
 	for _, x := range s.Experiments {
 		p := &experimentPage{Name: x.Name, Title: x.Title, Question: x.Question, Entry: s.entryOf(x), Claims: []claimPage{}}

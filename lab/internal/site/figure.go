@@ -33,7 +33,7 @@ type figure struct {
 	// Over is the factor of lines, and By that of which each level has a line.
 	Over string `toml:"over"`
 	By   string `toml:"by"`
-	// Panels are the setups that stand side by side.
+	// Panels are the setups side by side.
 	Panels []figure `toml:"panels"`
 }
 

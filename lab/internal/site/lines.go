@@ -15,7 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// A plot is a chart of lines. It is drawn 328 units wide, as wide as the text on a phone.
+// A plot is a chart of lines. Its width is 328 units, that of the text on a phone.
 type plot struct {
 	ID, Title, Caption, Desc string
 	Upward, Across           string // what the axes show
@@ -25,7 +25,7 @@ type plot struct {
 	x, y func(float64) float64 // places of levels and figures
 }
 
-// A mark is a shape or a word at a place; Class of a word says which part of it is there.
+// A mark is a shape or a word at a place; Class of a word says which of its ends is there.
 type mark struct {
 	Class, D, Text string
 	X, Y           float64
@@ -36,7 +36,7 @@ var linesText string
 
 var linesTemplate = template.Must(template.New("").Parse(linesText))
 
-// shapes are those of the marks of lines. They differ, so that nothing is told by colour alone.
+// shapes are those of the marks of lines. They differ, so that colour alone tells nothing.
 var shapes = []string{"m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", "m-4-4h8v8h-8z", "m0-5l5 9h-10z", "m0-5l5 5-5 5-5-5z",
 	"m0 5l5-9h-10z"}
 
@@ -126,7 +126,7 @@ func (p *plot) axes(m metric.Metric, points []row) {
 	}
 }
 
-// line draws a line, its intervals and its marks. What is only known to be below a limit has no mark.
+// line draws a line, its intervals and its marks. A figure below a limit has no mark.
 func (p *plot) line(name string, i int, points []row) {
 	class, line, ends := fmt.Sprintf("s%d", i), "", ""
 	for _, q := range points {

@@ -5,9 +5,9 @@ package site
 //	{{< n "12-write-buffer ratio server_cpu_per_request_s write_buffer=8192/4096 route=/read" >}}
 //
 // A reference is a subject, a form, and what the form takes: names, then levels. A subject is an experiment, which
-// stands for all evidence of the machine that pages show; a text, as 12; or a table of one, as 12/ramp. The forms stand
-// in number_forms.go. A level is NAME=VALUE, or NAME=A/B where A is compared with B; '…' stands around a value with a
-// space or a slash. Other subjects have keys alone, as "lab alpha"; number_keys.go lists them.
+// means all evidence of the machine that pages show; a text, as 12; or a table of one, as 12/ramp. The forms are in
+// number_forms.go. A level is NAME=VALUE, or NAME=A/B to compare A with B; '…' encloses a value with a space or a
+// slash. Other subjects have keys alone, as "lab alpha"; number_keys.go lists them.
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// A Number is what stands on a page in place of a reference: a text, a link, a badge, a list of badges, or a table.
+// A Number replaces a reference on a page: a text, a link, a badge, a list of badges, or a table.
 type Number struct {
 	Text    string          `json:"text,omitempty"`
 	Value   *float64        `json:"value,omitempty"`   // of a text, in base units; absent for what is no number
@@ -58,7 +58,7 @@ func parseReference(text string) (r reference, err error) {
 	case len(words) == 0:
 		return r, errors.New("it is empty; write an experiment, a form such as value, and what the form takes")
 	case strings.Count(text, "'")%2 == 1:
-		return r, errors.New("a ' has no other; two of them stand around a value with spaces")
+		return r, errors.New("a ' has no other; two of them enclose a value with spaces")
 	}
 	r.subject, r.tail = words[0], strings.Join(words[min(2, len(words)):], " ")
 	for i, w := range words[1:] {
@@ -79,7 +79,7 @@ func parseReference(text string) (r reference, err error) {
 	return r, nil
 }
 
-// call finds the shortcodes that place what a reference stands for; a word of the journal's own is one, too.
+// call finds the shortcodes that place a reference; a word of the journal's own is one, too.
 var call = regexp.MustCompile(`\{\{<\s*(n|table|found|servers|term)\s+(?:of=)?"([^"]*)"`)
 
 // numbers resolves the references of all pages into numbers.json. The error has a line for each that cannot be, with
@@ -111,11 +111,11 @@ type query struct {
 	reference
 	kind string                 // of the subject
 	x    *experiment.Experiment // of a table the one that repeats it; nil for a text
-	e    *evidence              // nil where nothing was measured
+	e    *evidence              // nil where nobody measured
 	text *audit.File            // nil but for a text
 }
 
-// resolve finds what a reference stands for.
+// resolve finds what a reference means.
 func (s *Site) resolve(text string) (Number, error) {
 	r, err := parseReference(text)
 	if err != nil {

@@ -53,13 +53,14 @@ var forms = map[string]form{
 	"outcomes": {anExperiment, "claims: a list of them with badges", 1, 99, query.outcomes},
 	"servers":  {anExperiment, "nothing: a list of its servers, as each is set up", 0, 0, query.servers},
 	"printed":  {aText, "a figure, or a check of one", 1, 1, query.printed},
-	"implied":  {aText, "a check of a figure: what other figures make of it", 1, 1, query.printed},
+	"implied":  {aText, "a check of a figure: what it is by other figures", 1, 1, query.printed},
 }
 
-// unmeasured stands for a figure that the evidence does not have, which is a state of the journal and no fault.
+// unmeasured is a figure that the evidence does not have, which is a state of the journal and no
+// fault.
 var unmeasured = Number{Text: "not measured yet"}
 
-// instead says what could have been meant. Texts have more figures than would fit on a screen.
+// instead says what the author may have meant. Texts have more figures than would fit on a screen.
 func instead(name string, known []string) string {
 	if len(known) > 40 && len(strict.Near(name, known)) == 0 {
 		return fmt.Sprintf("it is none of %d", len(known))
@@ -247,7 +248,7 @@ func (q query) effect() (found *verdict.Effect, err error) {
 	return found, err
 }
 
-// pair writes what is compared as a reference does.
+// pair writes a comparison as a reference does.
 func pair(a, b setting.Levels) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(a)) {
@@ -274,7 +275,7 @@ func (q query) span() (Number, error) {
 		l := c.Levels[q.names[0]]
 		n, number := l.Int()
 		if !number || n <= 0 {
-			return unmeasured, fmt.Errorf("a level of %q is %s; only numbers above nought have a span", q.names[0], l)
+			return unmeasured, fmt.Errorf("a level of %q is %s; only numbers above zero have a span", q.names[0], l)
 		}
 		low, high = min(low, float64(n)), max(high, float64(n))
 	}

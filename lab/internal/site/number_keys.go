@@ -22,7 +22,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// collectKeys makes what references with a key alone stand for, by subject and key:
+// collectKeys makes what references with a key alone mean, by subject and key:
 //
 //	lab KEY          a threshold of the method: alpha, cpu_saturated, …
 //	claims KEY       how many there are by what they need: all, here, wire, root, cores, machines
@@ -76,9 +76,9 @@ func thresholds() map[string]Number {
 	return all
 }
 
-// countClaims counts claims by what a machine needs to test them: two cores alone (here, and wire of these over a wire
-// between two namespaces), a setting that only root may change, more than two cores, or a second machine. A claim that
-// needs several things is counted once, by the last of these.
+// countClaims counts claims by what a machine needs to test them. Two cores alone are "here", and "wire" those of them
+// that need a wire between two namespaces. Others need a setting that only root may change, more than two cores, or a
+// second machine. A claim that needs several things is counted once, by the last of these.
 func (s *Site) countClaims() map[string]Number {
 	n := map[string]int{"all": 0, "here": 0, "wire": 0, "root": 0, "cores": 0, "machines": 0}
 	for _, x := range s.Experiments {
@@ -126,7 +126,8 @@ func (s *Site) terms() map[string]Number {
 	return all
 }
 
-// boards judges the tables of public boards. A board is described in data/boards/ID.toml, and its tables lie beside it.
+// boards judges the tables of public boards. The file data/boards/ID.toml describes a board, and
+// its tables lie beside it.
 func (s *Site) boards() error {
 	paths, err := filepath.Glob(s.Root.Path("data", "boards", "*.toml"))
 	for _, path := range paths {

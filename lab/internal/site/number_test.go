@@ -228,7 +228,7 @@ func TestAReferenceToNothing(t *testing.T) {
 		"12-buffer edge save":        `did you mean "saves"?`,
 		"12-buffer verdict gone":     `has no claim "gone"`,
 		"12-buffer outcomes saves a": `has no claim "a"`,
-		"12-buffer span route":       "only numbers above nought have a span",
+		"12-buffer span route":       "only numbers above zero have a span",
 		"12-buffer set conections":   `did you mean "connections"?`,
 		"11 printed lin":             `did you mean "line"?`,
 		"11 implied line":            `data/texts/11.toml has no "line"`,

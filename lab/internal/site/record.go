@@ -116,7 +116,7 @@ func (s *Site) record() Record {
 			}
 		}
 	}
-	place := func(r row) float64 { // of the middle of what is known of a ratio
+	place := func(r row) float64 { // for the middle of a ratio's interval
 		if r.at != nil {
 			return *r.at
 		}

@@ -30,7 +30,7 @@ type rows struct {
 	dotless    bool      // whether it is nothing else
 }
 
-// A row has a label, a figure in words, and what is drawn of it.
+// A row has a label, a figure in words, and its marks.
 type row struct {
 	label, value, interval, word string
 	of                           []setting.Levels

@@ -3,7 +3,7 @@
 //
 // It decides, chooses, rounds and words everything, so that a template only places what it finds. What it makes
 // depends on the journal and the lab alone: the same files give the same bytes on any machine at any time. Git holds
-// none of it, so contributions only add files and never conflict.
+// none of these files, so contributions only add files and never conflict.
 //
 // All figures of a page (picture, table, sentence, badge) come from all evidence of one machine. An evidence is what
 // one machine's newest run of an experiment says together with all earlier blocks that count with it.
@@ -20,7 +20,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/journal"
 )
 
-// A Site is what is made of one journal.
+// A Site holds the pages' data of one journal.
 type Site struct {
 	*archive.Journal
 	Summaries []Summary // of pages whose words do not go with their evidence

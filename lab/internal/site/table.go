@@ -26,7 +26,7 @@ type Table struct {
 type Head struct {
 	Text string   `json:"text"`
 	Unit string   `json:"unit,omitempty"`
-	Doc  string   `json:"doc,omitempty"`  // what is counted
+	Doc  string   `json:"doc,omitempty"`  // the quantity
 	Ends []string `json:"ends,omitempty"` // of the scale of marks
 	Word bool     `json:"word,omitempty"` // whether its cells are words
 }
@@ -38,7 +38,7 @@ type Row struct {
 	Of    []setting.Levels `json:"of,omitempty"` // what a chart's row shows: a condition, or two that it compares
 }
 
-// A Cell is text with what stands beside it: a smaller note such as an interval, and a sentence below.
+// A Cell is text with a smaller note beside it, such as an interval, and a sentence below.
 type Cell struct {
 	Head    bool            `json:"head,omitempty"` // of its row
 	Text    string          `json:"text,omitempty"`

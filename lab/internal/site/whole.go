@@ -32,7 +32,7 @@ type contentPage struct {
 	Claims    string             `json:"claims,omitempty"` // how many
 	Tally     []Counted          `json:"tally,omitempty"`
 	Corrects  []*Correction      `json:"corrects,omitempty"`  // what it corrects of others
-	Corrected []*Correction      `json:"corrected,omitempty"` // what others correct of it
+	Corrected []*Correction      `json:"corrected,omitempty"` // corrections by others
 	Audits    []Audit            `json:"audits,omitempty"`
 	Figures   map[string]*Figure `json:"figures,omitempty"`
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// A Slot is what was measured of a server in one slot. The counted time of a slot begins when each
+// A Slot has the readings of a server in one slot. The counted time of a slot begins when each
 // connection has had its first answer. All figures but FillS cover the counted time.
 type Slot struct {
 	AtS       float64 // when what counts began, since the run began
@@ -32,8 +32,8 @@ func (p Passed) Since(before Passed) Passed {
 		p.RxPackets - before.RxPackets, p.Drops - before.Drops}
 }
 
-// MarshalJSON writes a slot as a row of whole numbers in the order of its fields, all times in microseconds. The
-// last two stand there over a wire only.
+// MarshalJSON writes a slot as a row of whole numbers in the order of its fields, all times in
+// microseconds. Only slots over a wire have the last two.
 func (s Slot) MarshalJSON() ([]byte, error) {
 	row := []int64{micros(s.AtS), micros(s.DurationS), micros(s.FillS), s.Requests, micros(s.ServerCPUS), micros(s.ClientCPUS),
 		micros(s.IdleCPUS)}
@@ -67,7 +67,8 @@ func micros(seconds float64) int64 { return int64(math.Round(seconds * 1e6)) }
 
 func seconds(micros int64) float64 { return float64(micros) / 1e6 }
 
-// Rounded is a slot with its times rounded to the file's precision, microseconds. Figures are computed from these.
+// Rounded is a slot with its times rounded to the file's precision, microseconds. These are the
+// base of all figures.
 func (s Slot) Rounded() Slot {
 	for _, v := range []*float64{&s.AtS, &s.DurationS, &s.FillS, &s.ServerCPUS, &s.ClientCPUS, &s.IdleCPUS} {
 		*v = seconds(micros(*v))
@@ -114,8 +115,8 @@ func Metrics(all []Slot, on Setup) map[string]float64 {
 	return m
 }
 
-// What was counted has six significant digits, more than the lab's clocks, ticks and
-// histograms resolve; what follows from it has nine. Whole numbers are exact.
+// Counts have six significant digits, more than the lab's clocks, ticks and histograms resolve;
+// what follows from them has nine. Whole numbers are exact.
 const (
 	countedDigits   = 6
 	followingDigits = 9

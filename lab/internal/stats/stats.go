@@ -26,8 +26,8 @@ const MinSamples = 6
 // of its designs and their claims, and however long it goes on.
 const Alpha = 0.05
 
-// Level is the part of Alpha of one of the claims that divide a question's nth
-// design. The parts 1/(n(n+1)) of all designs add up to 1, however many follow.
+// Level is the part of Alpha for each of the claims that divide a question's nth design. The parts
+// 1/(n(n+1)) of all designs add up to 1, however many follow.
 func Level(nth, claims int) float64 {
 	return Alpha / float64(nth*(nth+1)*max(1, claims))
 }
@@ -81,9 +81,8 @@ func Summarise(sample []float64) Summary {
 // values bound the median with at least Confidence. It is 0
 // if even the whole range covers less.
 func rank(n int) (k int) {
-	// The median is outside [x_k, x_(n+1-k)] if fewer than k of n coin flips fall
-	// on one side. Logarithms are used since 2^-n is no float64 for n of 1075 and
-	// more.
+	// The median is outside [x_k, x_(n+1-k)] if fewer than k of n coin flips fall on one
+	// side. It uses logarithms, since 2^-n is no float64 for n of 1075 and more.
 	tail, logTerm := 0.0, -float64(n)*math.Ln2
 	for i := 0; i <= n/2; i++ {
 		tail += math.Exp(logTerm) // P(at most i of n)
