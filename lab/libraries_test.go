@@ -13,8 +13,8 @@ import (
 
 const repository = "github.com/line-rate/line-rate/"
 
-// command calls go in a directory, and gives the words that it prints. What is missing in
-// the module cache is an error, and not fetched.
+// command calls go in a directory, and gives the words that it prints. A module that the cache
+// lacks is an error; nothing fetches it.
 func command(t *testing.T, dir, mod string, args ...string) []string {
 	t.Helper()
 	cmd := exec.Command("go", args...)

@@ -69,7 +69,11 @@ function * go (text) {
   let last = 0
   let line = 1
   let at = 0
-  const flush = function * () { for (const [n, part] of markdown(comment)) yield [from + n - 1, part]; comment = '' }
+  // What an example prints is no prose.
+  const flush = function * () {
+    for (const [n, part] of markdown(comment.replace(/^Output:[\s\S]*/m, ''))) yield [from + n - 1, part]
+    comment = ''
+  }
   for (const m of text.matchAll(token)) {
     line += text.slice(at, m.index).split('\n').length - 1
     at = m.index
@@ -87,7 +91,7 @@ function * go (text) {
     const helps = [...(m[4] ?? '').matchAll(/help:"((?:[^"\\]|\\.)*)"/g)]
     for (const [, help] of helps) yield [line, help]
     const said = m[3] ?? (helps.length ? '' : m[4]) ?? ''
-    if (said.split(' ').length > 3) yield [line, said, true]
+    if (said.split(' ').length > 2) yield [line, said, true]
   }
   yield * flush()
 }

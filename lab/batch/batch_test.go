@@ -226,7 +226,7 @@ func TestAddWaitsUntilThereIsRoom(t *testing.T) {
 		synctest.Wait()
 		left, err := b.Close(timeout(t, 0))
 		if err := <-waiting; err != ErrClosed {
-			t.Errorf("who waits is told %v", err)
+			t.Errorf("the waiting caller gets %v", err)
 		}
 		if len(left) != 30 || err != context.DeadlineExceeded {
 			t.Errorf("%d returned, %v", len(left), err)
@@ -261,8 +261,8 @@ func TestALargeEventThatWaitedIsSentAlone(t *testing.T) {
 	})
 }
 
-// Events that are gathered, wait or are in flight are held, each until it is accounted
-// for. The meter is told only of batches that wait.
+// Events that are gathered, wait or are in flight are held, each until it is accounted for. The
+// meter hears only of batches that wait.
 func TestWhatIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		step := make(chan error)

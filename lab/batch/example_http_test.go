@@ -30,8 +30,8 @@ type StatusError struct {
 
 func (s *StatusError) Error() string { return "the receiver answers " + strconv.Itoa(s.Code) }
 
-// post sends a batch as a JSON array. The receiver answers 200 if it took in all of it,
-// and 207 with the places of the orders that it did not take.
+// post sends a batch as a JSON array. The receiver answers 200 if it took in the whole batch, and
+// 207 with the places of the orders that it did not take.
 func post(client *http.Client, url string) batch.Send[Order] {
 	return func(ctx context.Context, orders []Order) error {
 		body, err := json.Marshal(orders) // a copy: the client may read it after Do has returned
@@ -51,7 +51,7 @@ func post(client *http.Client, url string) batch.Send[Order] {
 		answer, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // read to its end, so that the connection is used again
 		switch {
 		case err != nil:
-			return err // the orders may have been taken in: they may arrive twice
+			return err // the receiver may have the orders already: they may arrive twice
 		case resp.StatusCode == http.StatusOK:
 			return nil
 		case resp.StatusCode == http.StatusMultiStatus:
@@ -82,8 +82,8 @@ func patience(backoff batch.Retry) batch.Retry {
 }
 
 // A service posts orders to a receiver that is busy at first, then takes a part of the
-// batch, and never takes the order that has no price. That one is lost: Flush and the log
-// say so.
+// batch, and never takes the order that has no price. Nobody delivers that one: Flush and
+// the log say so.
 func ExampleSend_http() {
 	requests := 0
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// tally sums what a Meter is told.
+// tally sums what a Meter hears.
 type tally struct{ delivered, full, failed, sent, queued, inFlight atomic.Int64 }
 
 func (t *tally) Queued(d int)                                  { t.queued.Add(int64(d)) }

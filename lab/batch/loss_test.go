@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// defaultLog captures what is logged to slog.Default.
+// defaultLog captures the log of slog.Default.
 func defaultLog(t *testing.T) *logbook {
 	t.Helper()
 	var buf logbook
@@ -178,7 +178,7 @@ func TestTheLogIsSparing(t *testing.T) {
 		check("ten seconds later", 3, 50, 4)
 		close(hold)
 		left, err := b.Close(t.Context())
-		// Callers of refused events were told: only what Add took in counts.
+		// Callers of refused events know: only what Add took in counts.
 		if lost, ok := errors.AsType[*LostError](err); !ok || *lost != (LostError{Failed: 6, Err: errSink}) || len(left) > 0 {
 			t.Errorf("Close: %v, %v", left, err)
 		}

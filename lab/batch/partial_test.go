@@ -52,8 +52,8 @@ func TestTheRestOfABatchIsTriedAgain(t *testing.T) {
 	})
 }
 
-// Only what is left after the last attempt is lost, and only what is left when Close
-// stops waiting is returned.
+// The Batcher loses only the rest of the last attempt, and returns only the rest at the end of
+// Close.
 func TestTheRestOfABatchIsLostOrReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &tally{}

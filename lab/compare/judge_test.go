@@ -20,8 +20,8 @@ func TestABlockWithoutAFigureCounts(t *testing.T) {
 	}
 }
 
-// Noises are what befalls one server in one block, in units of about its standard deviation. Each is
-// made anew for each campaign, and may remember.
+// Noises are what befalls one server in one block, in units of about its standard deviation. Each
+// campaign makes its own, which may remember.
 var noises = []struct {
 	name string
 	made func(r *rand.Rand) func() float64
@@ -45,8 +45,8 @@ var noises = []struct {
 	}},
 }
 
-// blocksOf makes blocks of three figures, of which lots say which is whose: what is noise for the
-// first that is measured may be more for the second. The truth is a factor.
+// blocksOf makes blocks of three figures, and lots say which is whose: the first may have less
+// noise than the second. The truth is a factor.
 func blocksOf(r *rand.Rand, truth float64, blocks int, noise func() float64) (of Ratios) {
 	for range blocks {
 		x := []float64{noise(), noise(), noise()}
@@ -75,8 +75,8 @@ func TestFalseAnswersAreRare(t *testing.T) {
 			truth float64
 			wrong func(Verdict) bool
 		}{
-			{"equal servers that are told apart", 1, func(v Verdict) bool { return v == Dearer || v == Cheaper }},
-			{"a server that costs 1 % less and is said to cost more", 0.99, func(v Verdict) bool { return v == Dearer }},
+			{"equal servers with a false verdict", 1, func(v Verdict) bool { return v == Dearer || v == Cheaper }},
+			{"a server that costs 1 % less, called more expensive", 0.99, func(v Verdict) bool { return v == Dearer }},
 			{"servers beyond the margin that are called the same", 1.0301,
 				func(v Verdict) bool { return v == Same || v == Cheaper }},
 		} {
@@ -114,8 +114,8 @@ func TestSizesTellSooner(t *testing.T) {
 	}
 }
 
-// told is after how many blocks a server is said to cost more whose cost lies above that of another of the same noise:
-// the median of made-up campaigns.
+// told is the number of blocks after which the verdict calls a server more expensive whose cost is
+// above that of another with the same noise: the median of made-up campaigns.
 func told(r *rand.Rand, truth, sd float64, campaigns int, sizes bool) int {
 	const longest = 400
 	var all []int

@@ -22,10 +22,9 @@ func ranks(n int) (r []float64) {
 // near compares with a relative tolerance.
 func near(got, want, share float64) bool { return math.Abs(got-want) <= share*math.Abs(want) }
 
-// By hand: if all n say yes, the integral of 2 (2p)^n from a half to one is
-// (2^(n+1) - 1)/(n+1); if none does, that of 2 (2(1-p))^n is 1/(n+1); one of
-// two gives 8 times the integral of p - p², 2/3; two of three 16 times that of
-// p² - p³, 11/12.
+// By hand: if all n say yes, the integral of 2 (2p)^n from a half to one is (2^(n+1) -
+// 1)/(n+1). If none does, that of 2 (2(1-p))^n is 1/(n+1). One of two gives 8 times the
+// integral of p - p², 2/3; two of three 16 times that of p² - p³, 11/12.
 func TestEValuesByHand(t *testing.T) {
 	for _, c := range []struct {
 		k, n   int
@@ -179,7 +178,7 @@ func TestStoppingAtWillDoesNotRaiseTheError(t *testing.T) {
 			t.Errorf("alpha %v, two sides: %v", alpha, both)
 		}
 	}
-	// True effects are found: three of four blocks, nine of ten.
+	// It finds true effects: three of four blocks, nine of ten.
 	for p, n := range map[float64]int{0.75: 80, 0.9: 20, 0.975: 9} {
 		if got := reached(p, n, twentieth, 1); got < 0.8 {
 			t.Errorf("a share of %v is found within %d blocks with a chance of %v only", p, n, got)

@@ -6,8 +6,8 @@ import (
 	"github.com/line-rate/line-rate/lab/confseq"
 )
 
-// Two builds were measured side by side in nine blocks. One looks after each, and stops as
-// soon as it is shown that the median block's ratio is above one.
+// Nine blocks of two builds, side by side. One looks after each, and stops as soon as it is shown
+// that the median block's ratio is above one.
 func ExampleShown() {
 	above := 0
 	for i, ratio := range []float64{1.08, 1.11, 1.07, 1.02, 1.09, 1.10, 1.08, 1.05, 1.12} {
@@ -22,7 +22,7 @@ func ExampleShown() {
 	// Output: shown after 6 blocks
 }
 
-// The third block's figures are known only to a range.
+// The third block's figures are ranges.
 func ExampleMedian() {
 	least := []float64{1.08, 1.11, 1.05, 1.02, 1.09, 1.10, 1.08, 1.07}
 	most := []float64{1.08, 1.11, 1.09, 1.02, 1.09, 1.10, 1.08, 1.07}

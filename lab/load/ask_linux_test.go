@@ -40,8 +40,7 @@ func told(r *http.Request) string {
 		sha256.Sum256(body))
 }
 
-// What arrives is what was asked, in its shares, however the requests are cut by sockets that
-// are full.
+// All requests arrive in their shares, wherever full sockets cut them.
 func TestSeveralRequests(t *testing.T) {
 	for _, depth := range []int{1, 7, 1024} {
 		var mu sync.Mutex
@@ -92,7 +91,7 @@ func TestSeveralRequests(t *testing.T) {
 	}
 }
 
-// The same seed gives the same order; a stretch of it has about what the whole has.
+// The same seed gives the same order; a stretch has about the shares of the whole.
 func TestTheOrderIsDrawnInAdvance(t *testing.T) {
 	requests := several()
 	a, b := drawn(requests, 10, 1000, 7), drawn(requests, 10, 1000, 8)

@@ -16,9 +16,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
-// BenchmarkBesideWrk prints what a request costs the client, and the ratio to wrk if that is installed: the
-// same load in turns of a second, the server on one core and the client on another; of five the median. It
-// asserts nothing: other work on the machine changes both.
+// BenchmarkBesideWrk prints what a request costs the client, and the ratio to wrk if that is installed. The
+// load is the same, in turns of a second, with the server on one core and the client on another; it prints
+// the median of five. It asserts nothing: other work on the machine changes both.
 func BenchmarkBesideWrk(b *testing.B) {
 	if runtime.NumCPU() < 2 {
 		b.Skip("one core")

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// secured starts a server of TLS and HTTP/1.1, and is a target of it that trusts it.
+// secured starts a server of TLS and HTTP/1.1, and returns a target that trusts it.
 func secured(t *testing.T, answer http.HandlerFunc, connections, pipelining int) (Target, *httptest.Server) {
 	t.Helper()
 	s := httptest.NewTLSServer(answer)

@@ -12,8 +12,8 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// Each fault is counted under its kind and described, and the rest of the load goes on: of a
-// lone request, of one of two, and with a connection for each.
+// The load counts and describes each fault under its kind, and goes on: with a lone request, with
+// one of two, and with a connection for each.
 func TestFaults(t *testing.T) {
 	t.Run("lone", func(t *testing.T) { testFaults(t, nil, false) })
 	t.Run("several", func(t *testing.T) {
@@ -182,8 +182,8 @@ func TestADeadServerIsPassedOver(t *testing.T) {
 	clean(t, r.Summary.Targets[1])
 }
 
-// A server that announces the end of a connection, or ends one on which nothing is under way, does
-// nothing wrong: the connection is opened again, and what was in flight on it is asked again.
+// A server may announce the end of a connection, or end an idle one. The load opens it again, and
+// asks again what was in flight.
 func TestEndsThatAreNoFault(t *testing.T) {
 	closing := strings.Replace(hello, "\r\n", "\r\nConnection: close\r\n", 1)
 	for _, c := range []struct {
@@ -269,7 +269,7 @@ func TestARequestThatCrossesTheEndOfItsConnection(t *testing.T) {
 	}
 }
 
-// What a server cannot do is said at once, and not after a timeout.
+// The load says at once what a server cannot do, and not after a timeout.
 func TestAServerThatLeavesSomeAlone(t *testing.T) {
 	var one sync.Mutex
 	for want, answer := range map[string]func(int64, net.Conn) bool{

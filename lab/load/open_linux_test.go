@@ -88,7 +88,7 @@ func TestUnanswered(t *testing.T) {
 	p := s.paced(2, 1, 100, 1)
 	r := carry(t, p)
 	sum := r.Summary.Targets[0]
-	// Two more were sent and not answered; the others were not sent.
+	// Two more had no answer; the load did not send the others.
 	if sum.Timeouts != 2 || sum.Unanswered < 70 || sum.Requests+sum.Unanswered < 95 || sum.Requests+sum.Unanswered > 105 {
 		t.Errorf("%+v", sum)
 	}

@@ -194,8 +194,8 @@ func TestWhatIsNoAnswer(t *testing.T) {
 	}
 }
 
-// Bodies in many chunks are not taken for endless heads, and a body too long to keep is
-// still read.
+// The parser does not take bodies in many chunks for endless heads, and reads a body too long to
+// keep.
 func TestLongBodies(t *testing.T) {
 	chunks := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1\r\nx\r\n", mostHead) +
 		"0\r\n\r\n"

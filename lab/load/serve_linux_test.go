@@ -43,8 +43,8 @@ func TestTurnsThatAreToldOneByOne(t *testing.T) {
 	}
 }
 
-// Servers of the lab in one plan, which is told as a whole. One of them is killed: that is in its faults, and
-// the other's slots come.
+// Servers of the lab in one plan. A signal kills one: that is in its faults, and the other's slots
+// come.
 func TestRealServersInTurns(t *testing.T) {
 	null, pid := start(t, "null_server")
 	fiber, _ := start(t, "fiber_server", "--prefork=false")
@@ -80,7 +80,7 @@ func TestRealServersInTurns(t *testing.T) {
 	}
 }
 
-// Who ends a load gets nothing of it, and soon.
+// A caller that ends a load gets no report, and soon.
 func TestALoadIsEnded(t *testing.T) {
 	s := serve(t, polite)
 	for _, rate := range []float64{0, 10} {

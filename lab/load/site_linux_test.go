@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		"fiber_server": "../server"})
 }
 
-// A site is a server that does what a test tells it to. Requests are numbered from 1.
+// A site is a server that does what a test tells it to. Requests count from 1.
 type site struct {
 	url         string
 	ln          net.Listener

@@ -15,7 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// pool is made once: it is read-only, and making it is slow under -race.
+// All tests share one pool: nobody writes to it, and making it is slow under -race.
 var pool = sync.OnceValue(func() *catalog.Pool {
 	p, err := catalog.NewPool(catalog.Seed)
 	if err != nil {
@@ -75,8 +75,8 @@ func ask(t *testing.T, url string, header http.Header) asked {
 	return asked{resp, string(text)}
 }
 
-// What is refused is refused in JSON, and what spins does so for as long as it is told to; all else that a stack
-// answers is in its contract.
+// A refusal is JSON, and a spinning server spins for the set time; the contract has all other
+// answers of a stack.
 func TestStacks(t *testing.T) {
 	const burn = 30 * time.Millisecond
 	for _, stack := range []string{stackFiber, stackFastHTTP, stackNetHTTP} {

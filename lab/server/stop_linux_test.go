@@ -56,7 +56,7 @@ func TestStopAnswersRequestInFlight(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		if err != nil || string(body) != `{"message":"hi"}` || !resp.Close {
-			t.Errorf("%s: got %q, %v; that the connection closes is told: %v", mode, body, err, resp.Close)
+			t.Errorf("%s: got %q, %v; the answer announces the close: %v", mode, body, err, resp.Close)
 		}
 		p.ends(0)
 	}

@@ -73,7 +73,7 @@ func TestGroupsKeepsSiblingsTogether(t *testing.T) {
 		{"threads numbered together", map[int]string{0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"}, []int{0, 1, 2, 3},
 			[][]int{{0, 1}, {2, 3}}},
 		{"one thread a core", map[int]string{0: "0", 1: "1"}, []int{0, 1}, [][]int{{0}, {1}}},
-		// A container may be given only one thread of a core.
+		// A container may have only one thread of a core.
 		{"siblings that are not allowed are left out", apart, []int{0, 1, 5}, [][]int{{0}, {1, 5}}},
 		{"a machine that says nothing of siblings", nil, []int{0, 1, 2}, [][]int{{0}, {1}, {2}}},
 		{"a machine that says it of some", map[int]string{0: "0,2", 2: "0,2"}, []int{0, 1, 2}, [][]int{{0, 2}, {1}}},

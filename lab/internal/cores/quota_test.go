@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// controlGroups are made-up files, as the kernel would show them. None is from
-// a real machine.
+// controlGroups holds invented files, as the kernel would show them. None is from a real machine.
 type controlGroups map[string]string
 
 func (tr controlGroups) read(t *testing.T, processes ...string) Quota {

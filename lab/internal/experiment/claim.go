@@ -268,7 +268,7 @@ func (c *Claim) resolve(factors []Factor) error {
 	for n, v := range c.Levels {
 		l, err := levelOf(factors, c.Over, v)
 		if err == nil && slices.Contains(c.levels, l) {
-			err = fmt.Errorf("%s stands twice", l)
+			err = fmt.Errorf("%s is there twice", l)
 		}
 		if err != nil {
 			return fmt.Errorf("levels[%d]: %w", n, err)

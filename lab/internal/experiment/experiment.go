@@ -41,7 +41,7 @@ type Experiment struct {
 	Block     Block              `toml:"block"`
 	Claims    []Claim            `toml:"claims"`
 	Withdrawn []Withdrawal       `toml:"withdrawn"` // so that no claim disappears or changes unnoticed
-	Profile   *Profile           `toml:"profile"`   // nil: none is taken
+	Profile   *Profile           `toml:"profile"`   // nil: no profile
 	Relative  *Relative          `toml:"relative"`  // in no claim's digest, since it decides nothing
 
 	text    []byte

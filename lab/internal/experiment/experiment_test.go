@@ -110,7 +110,7 @@ func TestReadsEveryField(t *testing.T) {
 		t.Errorf("edges %v and %v", low, high)
 	}
 	if c := x.Claims[3]; c.Margin == nil || *c.Margin != 0 {
-		t.Errorf("a margin of 0 that stands there is not the same as none: %+v", c)
+		t.Errorf("a margin of 0 is not the same as none: %+v", c)
 	}
 	if c := x.Claims[4]; c.Needs != (Needs{"wire", true, 4}) || x.Needs(c).Cores != 4 || x.Least().Cores != 0 {
 		t.Errorf("needs %+v, %+v, %+v", c.Needs, x.Needs(c), x.Least())
@@ -189,7 +189,7 @@ func TestEveryCommittedExperimentLoads(t *testing.T) {
 	core := 0
 	for i, x := range xs {
 		if i > 0 && xs[i-1].Name >= x.Name {
-			t.Errorf("%s stands after %s", x.Name, xs[i-1].Name)
+			t.Errorf("%s comes after %s", x.Name, xs[i-1].Name)
 		}
 		if x.Core {
 			core++

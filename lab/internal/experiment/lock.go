@@ -102,7 +102,7 @@ func (x *Experiment) Design() string {
 }
 
 func digest(v any) string {
-	text, err := json.Marshal(v) // maps are written sorted by key
+	text, err := json.Marshal(v) // JSON sorts maps by key
 	if err != nil {
 		panic(err) // a checked design always marshals
 	}

@@ -184,7 +184,7 @@ func (s *Server) Workers(levels setting.Levels, otherwise int) int {
 func (x *Experiment) Server(levels setting.Levels) *Server {
 	s, err := x.server(levels)
 	if err != nil {
-		panic(err) // the experiment was checked
+		panic(err) // the check refused it
 	}
 	return s
 }

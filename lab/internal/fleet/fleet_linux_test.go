@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// ssh stands for ssh where no sshd can be asked: a host is a directory that is the home of who logs in there. What
-// is between is the same: a login shell, its output, a program's end, and an input that ends.
+// ssh replaces ssh where there is no sshd: a host is a directory, the home of the user who logs in.
+// The rest is the same: a login shell, its output, a program's end, and an input that ends.
 const sshHere = `#!/bin/sh
 while [ "$1" != -- ]; do shift; done
 export HOME=%[1]s/$2 SSH_CONNECTION="127.0.0.1 40000 127.0.0.1 22"
@@ -206,7 +206,7 @@ func TestAHostThatIsNotReadyIsRefused(t *testing.T) {
 	}
 	write("loud/.profile", "echo Welcome\n")
 	write("other/.cache/line-rate/"+program(), "#!/bin/sh\n")
-	write("full/.cache", "") // no directory can be made
+	write("full/.cache", "") // nobody can make a directory there
 	for name, says := range map[string]string{
 		"loud": "login shell", "other": "another program", "full": "not copied", "nobody": "resolve hostname", "-oProxyCommand=x": "--client",
 	} {
@@ -218,7 +218,7 @@ func TestAHostThatIsNotReadyIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever asks may be killed at any time.
+// A signal may kill the asking program at any time.
 func TestAClientEndsWithItsInput(t *testing.T) {
 	dir := hosts(t, "c1")
 	b := newBench(t, load.Plan{Threads: 1, Targets: []load.Target{{Connections: 2}}}, "c1")
@@ -260,7 +260,8 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 	}
 }
 
-// A client that others disturb, and one that is far slower, are told; of all machines the busiest counts.
+// Notes name a client that others disturb, and one that is far slower; of all machines the busiest
+// counts.
 func TestTheBusiestMachineCounts(t *testing.T) {
 	of := func(nth int, requests int64, m Machine) reply {
 		m.AtS, m.Cores, m.LinkBps = 2, 4, 1000

@@ -44,8 +44,7 @@ func TestDecideNamesTheWall(t *testing.T) {
 		{"server cores at the threshold", map[string]float64{"server_cores_busy": 0.90}, BoundServerCPU},
 		{"server cores just below", map[string]float64{"server_cores_busy": 0.8999999}, BoundUnknown},
 
-		// A missing figure is never guessed. The server is named only if the client
-		// is known to have had room.
+		// Nothing guesses a missing figure. It names the server only if the client had room.
 		{"no wire, nothing saturated", map[string]float64{"line_rate_share": absent}, BoundUnknown},
 		{"no wire, server saturated", map[string]float64{"line_rate_share": absent, "server_workers_busy": 1},
 			BoundServerCPU},
@@ -76,7 +75,7 @@ func TestDecideNamesTheWall(t *testing.T) {
 	}
 }
 
-// Each resource is said to be met, to have had room, or to be unseen.
+// A reading tells a full resource, one with room, or neither.
 func TestWallsTellRoomFromUnseen(t *testing.T) {
 	without := func(names ...string) map[string]float64 {
 		m := quiet()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// inSlots is a correct trial of six slots of a tenth of a second, at a limit of each rule.
+// inSlots is a correct trial of six slots, a tenth of a second each, at the limit of every rule.
 func inSlots() (map[string]float64, Asked) {
 	return map[string]float64{
 		"requests": 60_000, "throughput_rps": 100_000, "latency_mean_s": 0.001,
@@ -102,7 +102,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Thresholds are written as text, not with Go's formatting, and each fault has its way out.
+// Thresholds are text, not Go's formatting, and each fault has its way out.
 func TestSentences(t *testing.T) {
 	for name, want := range map[string]string{RateShort: "99 % of", SendLate: "1ms late", Little: "10 % off", IdleServers: "2 % of"} {
 		for _, g := range All {

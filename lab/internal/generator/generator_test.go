@@ -15,8 +15,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// The files in testdata are unchanged output of lab/scripts/trial.sh on a small
-// machine over loopback:
+// The files in testdata hold unchanged output of lab/scripts/trial.sh on a small machine over
+// loopback:
 //
 //	simple.json     trial.sh --url .../simple --connections 4 --duration 1
 //	warmup.json     trial.sh --url .../read --connections 4 --duration 1 --warmup 0.3
@@ -30,7 +30,7 @@ func sample(t testing.TB, name string) []byte {
 	return data
 }
 
-// documents are made-up outputs of two seconds.
+// documents holds invented outputs of two seconds.
 var documents = map[string][]string{
 	// A hundred answers of fifty bytes.
 	setting.Autocannon: {
@@ -78,8 +78,8 @@ func printed(generator string, change ...string) []byte {
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-9*math.Abs(want) }
 
-// Figures come from counts, and from the window's start and finish. All of a row's figures are compared where it says whole;
-// absent stands for a figure that must not be there.
+// Figures come from counts, and from the window's start and finish. A row with whole compares all
+// of its figures; absent means a figure that must not be there.
 func TestFigures(t *testing.T) {
 	absent := math.Inf(1)
 	for _, c := range []struct {
@@ -186,7 +186,8 @@ func TestFaultsOfReaders(t *testing.T) {
 	}
 }
 
-// What is no trial's output is refused, and one that lacks a figure, which would otherwise be taken for 0.
+// The parser refuses other output than a trial's, and one that lacks a figure, which would
+// otherwise become 0.
 func TestWhatIsNoTrial(t *testing.T) {
 	for generator, fields := range documents {
 		whole := printed(generator)
@@ -222,7 +223,7 @@ func TestWhatIsNoTrial(t *testing.T) {
 	}
 }
 
-// What is read holds what a results file requires of every trial's figures.
+// The figures hold what a results file requires of every trial.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"simple.json", "warmup.json", "not-found.json"} {
 		f.Add(setting.Autocannon, sample(f, name))

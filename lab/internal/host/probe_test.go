@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// texts are made-up texts below a root, by name.
+// texts holds invented texts below a root, by name.
 type texts map[string]string
 
 // rack is a machine of two sockets with four CPUs, two threads a core.
@@ -150,8 +150,8 @@ func TestTheIDTellsMachinesApart(t *testing.T) {
 	}
 }
 
-// A machine is known where it has an id that no other has. The machine-id of a guest may be that of an image,
-// which others have as well.
+// The lab knows a machine by an id that no other has. The machine-id of a guest may be that of an
+// image, which others have as well.
 func TestAMachineIsKnownOrNot(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("only x86 says whether it is a guest")
@@ -204,7 +204,7 @@ func TestAnIDThatIsNotTheMachinesOwnIsNotUsed(t *testing.T) {
 		if used := m.ID == own.ID; used != (c.says == "") || used == m.Drawn || !strings.Contains(m.Kind, c.says) {
 			t.Errorf("%s: id %s, because %q; want %q", name, m.ID, m.Kind, c.says)
 		}
-		// It is drawn, and lasts for all containers until the next start.
+		// The lab draws it, and it lasts for all containers until the next start.
 		again, later := rig.probe(c.changed), texts{"proc/sys/kernel/random/boot_id": "99999999-2222-3333-4444-555555555555"}
 		for name, text := range c.changed {
 			later[name] = text

@@ -23,8 +23,8 @@ func goBuild(t *testing.T, dir, name string, flags ...string) {
 	}
 }
 
-// What is measured is the same program after a commit of something else; and what loads servers is the same
-// program as long as it has its version.
+// A measured program is the same after a commit of something else, and a load generator is the same
+// as long as it has its version.
 func TestProgramsAreNamedByWhatTheyAre(t *testing.T) {
 	dir, git := checkout(t)
 	write(t, dir, "lab/go.mod", "module example.invalid/lab\n\ngo 1.26\n")
@@ -86,7 +86,7 @@ func TestAutocannonIsItsVersionAndTheLockFile(t *testing.T) {
 	}
 }
 
-// Any program is known by its digest, and one that is replaced during a run is noticed.
+// A digest identifies any program, and the run notices one that changes meanwhile.
 func TestPrograms(t *testing.T) {
 	root, bin := t.TempDir(), t.TempDir()
 	write(t, bin, "known", "#!/bin/sh\n")

@@ -110,7 +110,7 @@ func TestAServerThatDies(t *testing.T) {
 	}
 }
 
-// What is no server of its command is refused before anything is measured.
+// The lab refuses a stranger at the server's port before it measures.
 func TestServersThatAreRefused(t *testing.T) {
 	self, _ := os.Executable()
 	for _, c := range []struct {

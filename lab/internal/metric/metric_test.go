@@ -25,7 +25,7 @@ func TestEveryMetricSaysWhatItIs(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range All {
 		if !name.MatchString(m.Name) || seen[m.Name] {
-			t.Errorf("%q is no name for a metric, or stands twice", m.Name)
+			t.Errorf("%q is no name for a metric, or is there twice", m.Name)
 		}
 		seen[m.Name] = true
 		if m.Label == "" || !strings.HasSuffix(m.Doc, ".") {

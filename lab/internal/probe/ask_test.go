@@ -40,7 +40,7 @@ func TestHowAnswersDiffer(t *testing.T) {
 	}
 }
 
-// A server is asked until it answers 2xx, and then a few times more.
+// The probe asks a server until it answers 2xx, and then a few times more.
 func TestAskingAServer(t *testing.T) {
 	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -23,8 +23,8 @@ func TestCensusCountsConnectionsToThePort(t *testing.T) {
 	}
 }
 
-// A server's processes are reported separately, in the order asked for. An
-// ended process is missing, and the others are still there.
+// It reports each server's processes separately, in the order asked for. An ended process is
+// missing, and the others are still there.
 func TestCensusOfSeveralProcesses(t *testing.T) {
 	l, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {
@@ -117,7 +117,7 @@ func connected(t *testing.T, n int) (port int) {
 
 func census(s Listening) Held { return Census(s)[0] }
 
-// Servers that are up at once are told apart by their ports.
+// Ports tell servers apart that are up at once.
 func TestACensusOfSeveralServers(t *testing.T) {
 	var ports []int
 	for n := range 3 {

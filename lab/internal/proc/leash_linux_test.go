@@ -207,7 +207,7 @@ func TestHowAProcessEnded(t *testing.T) {
 		{"by a signal", "kill -KILL $$", -1, true, ""},
 		{"without a newline at the end", "printf 'cut off' >&2; exit 1", 1, true, "cut off"},
 		{"with a blank line at the end", `printf 'x\n\n' >&2`, 0, false, ""},
-		// Standard output is read with standard error unless it is redirected.
+		// It reads standard output with standard error unless the caller redirects it.
 		{"saying it on standard output", "echo out", 0, false, "out"},
 		{"after many lines", "i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo $i; done", 0, false, "100"},
 	} {

@@ -10,7 +10,7 @@ import (
 // Names from profiles of this repository's servers, and of programs with the named modules.
 func TestPackage(t *testing.T) {
 	for _, c := range []struct{ symbol, path, key string }{
-		// The standard library is kept by import path.
+		// The standard library counts by import path.
 		{"net/http.(*Server).Serve.gowrap3", "net/http", "net/http"},
 		{"net/http.glob..func1", "net/http", "net/http"},
 		{"net/http/pprof.handler.serveDeltaProfile", "net/http/pprof", "net/http/pprof"},
@@ -24,7 +24,7 @@ func TestPackage(t *testing.T) {
 			"github.com/line-rate/line-rate/lab/server/catalog.Cents; Brand string }]", "slices", "slices"},
 		{"github.com/gofiber/utils/v2.Trim[go.shape.[]uint8].func1", "github.com/gofiber/utils/v2", "github.com/gofiber/utils"},
 
-		// Modules are kept by three parts of their path, without the major version.
+		// Modules count by three parts of their path, without the major version.
 		{"github.com/brianvoe/gofakeit/v7/data.map.init.31", "github.com/brianvoe/gofakeit/v7/data", "github.com/brianvoe/gofakeit"},
 		{"github.com/brianvoe/gofakeit/v6.(*lockedSource).Int63", "github.com/brianvoe/gofakeit/v6", "github.com/brianvoe/gofakeit"},
 		{"github.com/valyala/fasthttp/reuseport.Listen", "github.com/valyala/fasthttp/reuseport", "github.com/valyala/fasthttp"},

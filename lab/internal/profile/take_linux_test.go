@@ -75,7 +75,7 @@ func start(t *testing.T, workers int) (cmd *exec.Cmd, dir string) {
 		stop()
 		all.Wait()
 		_ = cmd.Process.Kill()
-		for lines.Scan() { // until no worker is left
+		for lines.Scan() { // until all workers have ended
 		}
 		_ = cmd.Wait()
 	})
@@ -122,7 +122,7 @@ func TestAllKindsOfOneWindowAreMergedOverTheProcesses(t *testing.T) {
 	}
 }
 
-// Whoever ends, the others are released: a process takes one window at a time.
+// The end of one releases the others: a process takes one window at a time.
 func TestAProcessThatEndsFailsTheSetAndReleasesTheOthers(t *testing.T) {
 	_, stays := start(t, 1)
 	other, dir := start(t, 1)

@@ -200,7 +200,7 @@ metric = "throughput_rps"
 +++
 `
 
-// printed is what a text printed of it.
+// printed is the figure in a text.
 const printed = `entry = "97"
 date = "2026-06-01"
 [[tables]]
@@ -322,7 +322,7 @@ func TestWhatIsLeftOverGoes(t *testing.T) {
 	}
 }
 
-// Nothing is made from a file with a fault, which is named.
+// A file with a fault makes nothing, and the error names it.
 func TestAFaultIsNamed(t *testing.T) {
 	root := archivetest.Clone(t)
 	path := root.Result("11-threads", archivetest.Measured)
@@ -426,7 +426,7 @@ func TestASummaryGoesWithItsEvidence(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		wrong      bool
-		says       string // of what was found; empty for nothing
+		says       string // the findings; empty for none
 		err        string
 	}{
 		{name: "no front matter", text: "Text."},
@@ -554,7 +554,7 @@ func TestTwoMachinesOfOneModelHaveTwoNames(t *testing.T) {
 	}
 }
 
-// A claim was written down before it ran if the commit of its first run with trials had it.
+// A claim is older than its runs if the commit of its first run with trials had it.
 func TestWhereAClaimStoodBeforeItRan(t *testing.T) {
 	x, err := experiment.Parse("90-states", []byte(states))
 	if err != nil {

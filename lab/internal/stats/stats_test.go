@@ -36,12 +36,11 @@ func ranks(n int) []float64 {
 	return s
 }
 
-// With k the rank of the lower bound the interval covers
-// 1 - 2 * (C(n,0) + ... + C(n,k-1)) / 2^n, and k is the largest for which that
-// is 0.95 or more. The ranks for n = 6 to 20 are those of the tables of the
-// sign test's interval for a median in textbooks (Conover, "Practical
-// Nonparametric Statistics"; Hollander and Wolfe): 9 gives 2 and 8, 12 gives 3
-// and 10, 20 gives 6 and 15 with 0.9586.
+// With k the rank of the lower bound the interval covers 1 - 2 * (C(n,0) + ... +
+// C(n,k-1)) / 2^n, and k is the largest for which that is 0.95 or more. The ranks for n =
+// 6 to 20 are those in textbook tables of the sign test's interval for a median (Conover,
+// "Practical Nonparametric Statistics"; Hollander and Wolfe). For example, 9 gives 2 and
+// 8, 12 gives 3 and 10, 20 gives 6 and 15 with 0.9586.
 var intervals = []struct{ n, low, high int }{
 	{1, 0, 0},
 	{5, 0, 0},   // even the whole range covers only 1 - 2/32

@@ -25,7 +25,7 @@ func TestLinesBreakBetweenWords(t *testing.T) {
 	}
 }
 
-// What is rewritten on a terminal stays one line of it.
+// A rewritten line stays one line of the terminal.
 func TestProgressStaysOneLine(t *testing.T) {
 	var b bytes.Buffer
 	r := &Line{Out: &b, Terminal: true, Columns: 40}

@@ -116,8 +116,8 @@ func TestWhatAKilledHoldLeftIsKnownAndRestored(t *testing.T) {
 	}
 }
 
-// What cannot be restored keeps others from being turned, and not from being restored. What a person
-// turned is a person's, and what another run holds is that run's.
+// A knob that nobody can restore keeps others from being turned, and not from being restored. What
+// a person turned is a person's, and what another run holds is that run's.
 func TestWhatAKilledHoldLeftIsStuck(t *testing.T) {
 	root, _ := c6i2xlarge.tree(t)
 	must(t, "apply", "crond", Options{})

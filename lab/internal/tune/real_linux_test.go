@@ -35,7 +35,7 @@ func TestRealQueues(t *testing.T) {
 	keeper := hold(t, exec.Command("unshare", script...)).Process.Pid
 	enter := fmt.Sprintf("--net=/proc/%d/ns/net", keeper)
 	if err := exec.Command("nsenter", enter, "test", "-e", "/sys/class/net/a").Run(); err == nil {
-		t.Fatal("/sys shows the namespace already: what is to be tested here is when it does not")
+		t.Fatal("/sys shows the namespace already; this test is for when it does not")
 	}
 	output := func(cmd *exec.Cmd) string {
 		t.Helper()
@@ -81,6 +81,6 @@ func TestRealQueues(t *testing.T) {
 		nothingHeld(t) // it goes with the namespace
 	}
 	if now, _ := os.ReadFile("/proc/self/mountinfo"); string(now) != string(mounts) {
-		t.Error("a mount of the lab's is seen outside of it")
+		t.Error("others see a mount of the lab's")
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// A model describes a made-up tree. The tests have no access to the entries'
-// machines, so the trees are made up as the kernel's documentation says
-// (ABI/testing/sysfs-class-net-queues, sysfs-bus-pci, filesystems/proc), with
-// the numbers that the entries print. They show what is written where; the
-// tests in real namespaces show that a kernel accepts it.
+// A model describes a made-up tree. The tests have no access to the entries' machines, so
+// the trees are made up as the kernel's documentation says
+// (ABI/testing/sysfs-class-net-queues, sysfs-bus-pci, filesystems/proc), with the numbers
+// that the entries print. They show each write and its place; the tests in real
+// namespaces show that a kernel accepts it.
 type model struct {
 	cores, queues int
 	dev           string

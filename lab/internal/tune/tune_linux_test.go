@@ -75,7 +75,7 @@ func must(t *testing.T, action, knob string, o Options) string {
 	return out.String()
 }
 
-// refused does what must be refused with one line that contains some words. Nothing may change.
+// refused makes a call that must fail with one line that contains some words. Nothing may change.
 func refused(t *testing.T, words, action, knob string, o Options) {
 	t.Helper()
 	before := snapshot()
@@ -115,8 +115,8 @@ func killed(t *testing.T, cmd *exec.Cmd, writes int) bool {
 	return err != nil
 }
 
-// The process is killed before each of its writes in turn, and once between a
-// restore's last write and forgetting the originals.
+// A signal kills the process before each of its writes in turn, and once between a restore's last
+// write and forgetting the originals.
 func TestKilledAnywhereItIsRestored(t *testing.T) {
 	d := model{cores: 128, queues: 3, dev: "ens5", firstIRQ: 28}
 	for _, turn := range []turn{{"rps", Options{Dev: d.dev, CPUs: "0-5"}}, {"rfs", Options{Dev: d.dev}},

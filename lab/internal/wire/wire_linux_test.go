@@ -187,7 +187,7 @@ func TestWrappersAreCounted(t *testing.T) {
 	}
 }
 
-// Whoever ends the one who enters ends the command.
+// The end of the entering process ends the command.
 func TestACommandEndsWithItsParent(t *testing.T) {
 	w := up(t, spec)
 	cmd := command(w.Client([]string{"sh", "-c", "echo up; exec sleep 300"}))

@@ -90,7 +90,7 @@ func TestGoServers(t *testing.T) {
 	}
 }
 
-// Each fault is counted under its kind and described, and the rest of the load goes on.
+// The load counts and describes each fault under its kind, and goes on.
 func TestFaults(t *testing.T) {
 	type counts struct{ non2xx, errors, timeouts, resets, mismatches int64 }
 	for _, c := range []struct {

@@ -141,7 +141,7 @@ func (w *watcher) has(want int64) bool {
 	return id == want
 }
 
-// Each server tells each count to who then watches, and says what became of it.
+// Each server sends each count to its readers of that moment, and accounts for each delivery.
 func TestContract(t *testing.T) {
 	for _, words := range []string{"fanout_floor", "fanout_server", "fanout_server --flush drained",
 		"fanout_server --shards 8", "fanout_server --shards 8 --shard-by counter --flush drained"} {

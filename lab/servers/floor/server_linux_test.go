@@ -65,8 +65,9 @@ func (v *serving) stop() {
 	}
 }
 
-// behaves checks what all programs do: a wrong call is refused in one line, a head without an end ends its
-// connection, and an open connection does not hold up the end. more are wrong calls of this program.
+// behaves checks what all programs do. They refuse a wrong call in one line, end a connection whose
+// head has no end, and end although a connection is open. The rest, more, are wrong calls of this
+// program.
 func (v *serving) behaves(more map[string]string) {
 	v.t.Helper()
 	calls := programtest.Calls{
@@ -115,7 +116,7 @@ func (c *client) say(text string) {
 	}
 }
 
-// A heard is what a client is told.
+// A heard is what a client got.
 type heard struct {
 	code   int
 	closes bool
@@ -187,7 +188,7 @@ func TestExchanges(t *testing.T) {
 			"\r\nConnection: keep-alive\r\n"},
 		{"GET /simple HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" + simple, []int{200}, "\r\nConnection: close\r\n"},
 		{"PUT /simple HTTP/1.1\r\nHost: x\r\n\r\n" + simple, []int{405, 200}, "\r\nAllow: GET, HEAD\r\n"},
-		// A body is not read, so nothing in it is taken for a request.
+		// The server reads no body, so nothing in one becomes a request.
 		{"GET /simple HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\n" + simple + simple, []int{200},
 			"\r\nConnection: close\r\n"},
 		{"POST /simple HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + simple, []int{405},
@@ -210,7 +211,7 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// What comes at once is answered in order, up to a limit, and no request allocates memory.
+// The server answers a pipeline in order, up to a limit, and no request allocates memory.
 func TestPipelines(t *testing.T) {
 	pool, err := catalog.NewPool(catalog.Seed)
 	if err != nil {
@@ -310,8 +311,8 @@ func TestRefusalsReachClientsThatGoOn(t *testing.T) {
 	}
 }
 
-// At a stop, what has come is answered, requests that are read in part are answered when they are whole, and
-// clients that never pause get every answer and are told to close. Who never finishes holds up nothing.
+// At a stop, the server answers what has come, waits for the rest of a request, and answers clients
+// that never pause and asks them to close. Who never finishes holds up nothing.
 func TestStop(t *testing.T) {
 	for _, workers := range []string{"1", "3"} {
 		v := serve(t, "--workers", workers)

@@ -17,7 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-// A limit is kept up with for a whole window, and the next step above it is not.
+// The processes keep up with a limit for a whole window, and not with the next step.
 func TestSearch(t *testing.T) {
 	for _, c := range []struct {
 		limit, holds int           // the highest rates that are kept up with, for a short and for a whole window

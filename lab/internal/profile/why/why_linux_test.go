@@ -65,7 +65,7 @@ func plan(t *testing.T, port int, hows ...string) measure.Plan {
 	return p
 }
 
-// outcome is that of two servers before anything of it is known.
+// outcome is that of two servers before the measurement.
 func outcome() *compare.Outcome { return &compare.Outcome{Servers: make([]compare.Measured, 2)} }
 
 func TestSystemCallsOfARequestAreCountedExactly(t *testing.T) {
@@ -108,8 +108,8 @@ func TestTheWorkOfADifferenceIsTold(t *testing.T) {
 	}
 }
 
-// The first server costs 10 µs: 6 of its handler, 3 of writing, and 1 of what has no row. The other costs 14 to 20 µs, half
-// of it writing, so 4 to 7 µs more of that.
+// The first server costs 10 µs: 6 of its handler, 3 of writing, and 1 of what has no row. The other
+// costs 14 to 20 µs, half in writing, so 4 to 7 µs more of that.
 func rounds() (all [][]profiled) {
 	shares := func(handler, write float64) profile.Profile {
 		return profile.Profile{Work: map[string]float64{"handler": handler, "write": write, "gc": 0.08, "lock": 0.01,

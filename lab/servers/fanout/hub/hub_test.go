@@ -24,7 +24,7 @@ func settle(t *testing.T, h *Hub) Ledger {
 	return l
 }
 
-// read takes a subscriber's events until it is told to stop; then it leaves.
+// read takes a subscriber's events until a stop; then it leaves.
 func read(s *Subscriber, stop chan struct{}) (ids []uint64) {
 	defer s.Leave()
 	for {
@@ -72,7 +72,7 @@ func TestEachSubscriberHasEachEventOnceAndInOrder(t *testing.T) {
 	}
 }
 
-// Whoever comes, goes and does not read meanwhile, each delivery ends in one place.
+// Subscribers come, go and stop reading, and each delivery still ends in one place.
 func TestTheLedgerClosesWhateverHappens(t *testing.T) {
 	for name, o := range designs() {
 		o.Topics, o.Subscriber = 2, 2
@@ -87,7 +87,7 @@ func TestTheLedgerClosesWhateverHappens(t *testing.T) {
 						if e := <-s.Events; n%7 == 6 {
 							s.Wrote(1, errors.New("the socket is gone"))
 						} else if s.Wrote(1, nil); e.ID <= s.from {
-							t.Errorf("%s: event %d came to a subscriber that came after it", name, e.ID)
+							t.Errorf("%s: a later subscriber got event %d", name, e.ID)
 						}
 					}
 					s.Leave()

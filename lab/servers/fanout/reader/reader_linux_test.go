@@ -67,7 +67,7 @@ func TestTheAccountCloses(t *testing.T) {
 	}
 }
 
-// Whichever of two processes is killed, the other ends too.
+// When a signal kills one of two processes, the other ends too.
 func TestNeitherOfTwoProcessesIsLeft(t *testing.T) {
 	for _, whose := range []string{"writers", "readers"} {
 		cmd, addr := start(t, "fanout_server --apart tcp")
@@ -102,7 +102,7 @@ func TestNeitherOfTwoProcessesIsLeft(t *testing.T) {
 	}
 }
 
-// What cannot be measured is said in a line, and so is a server that dies amid the trial.
+// One line names what cannot be measured, and a server that dies amid the trial.
 func TestWhatCannotBeMeasured(t *testing.T) {
 	dead, gone := start(t, "fanout_server")
 	_ = dead.Process.Kill()
@@ -127,7 +127,7 @@ func TestWhatCannotBeMeasured(t *testing.T) {
 		status := run(strings.Fields(c.flags), &stdout, &stderr)
 		said := stderr.String()
 		if c.want == "" && status == program.NotReached {
-			status = c.status // its ledger was asked for
+			status = c.status // the reader asked for its ledger
 		}
 		if status != c.status || !strings.Contains(said, c.want) || strings.Count(said, "\n") != 1 || stdout.Len() > 0 {
 			t.Errorf("%s: status %d, %q, %q", c.flags, status, said, &stdout)
@@ -135,7 +135,8 @@ func TestWhatCannotBeMeasured(t *testing.T) {
 	}
 }
 
-// Events are read however they are cut, and their ids are held against each other. A stream that is none is refused.
+// The reader takes events wherever packets cut them, and compares their ids. A stream that is none
+// is refused.
 func TestAStreamOfEvents(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", r.URL.Query().Get("type"))

@@ -115,7 +115,7 @@ var refused = []struct {
 	{431, get("X: " + strings.Repeat("x", Longest-len(get("X: "))+1))},
 }
 
-// says is what is read beside the path.
+// says is the result beside the path.
 func says(r *Request) (all string) {
 	for word, is := range map[string]bool{"body": r.Body, "close": r.Close, "keep": r.KeepAlive} {
 		if is {
@@ -148,8 +148,8 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// steady checks that what is read of in is said as soon as it can be, and does not change
-// with what follows.
+// steady checks that the result for in comes as soon as it can, and does not change with what
+// follows.
 func steady(t *testing.T, in []byte) {
 	t.Helper()
 	used, status := new(Request).Read(in)
@@ -161,8 +161,8 @@ func steady(t *testing.T, in []byte) {
 	}
 }
 
-// A head that this package takes is one for Go's own server too, and both read the same of
-// it. Go's takes more.
+// A head that this package takes is one for Go's own server too, and both read the same. Go's takes
+// more.
 func agree(t *testing.T, in []byte) {
 	t.Helper()
 	var r Request
