@@ -20,9 +20,9 @@ import (
 // A Kind is a way to write a claim.
 type Kind string
 
-// The kinds of claim. Ratios between levels lie in a band: Flat, around 1 within a margin; Ratio, of the last level or
-// the second of two over the first; Monotonic, where no step falls by more than the margin. Values lie in a band: of a
-// metric, Value; of a profile's share, Share. Or a resource is the bottleneck of most blocks: Bound.
+// The kinds of claim. Ratios between levels lie in a band. Flat puts it around 1, within a margin. Ratio takes the
+// last level, or the second of two, over the first. Monotonic lets no step fall by more than the margin. Values lie in
+// a band: of a metric, Value; of a profile's share, Share. Or a resource is the bottleneck of most blocks: Bound.
 const (
 	Flat      Kind = "flat"
 	Ratio     Kind = "ratio"
@@ -90,7 +90,7 @@ type Claim struct {
 // Needs are a claim's preconditions. If one is unmet, the claim is not applicable to the run: a machine that could not
 // have shown it never refutes it.
 type Needs struct {
-	Bound    string `toml:"bound"`     // every trial is bounded by this wall
+	Bound    string `toml:"bound"`     // this wall bounds every trial
 	LineRate bool   `toml:"line_rate"` // the topology has a line rate
 	Cores    int    `toml:"cores"`     // logical CPUs of the server's host
 }
@@ -176,7 +176,7 @@ func (x *Experiment) checkClaims() error {
 			return located(x.text, fmt.Sprintf("id = %q", c.ID), fmt.Errorf("claims[%d] %q: %w", i, c.ID, err))
 		}
 		if ids[c.ID] {
-			return fmt.Errorf("claims[%d]: the id %q stands twice", i, c.ID)
+			return fmt.Errorf("claims[%d]: the id %q is there twice", i, c.ID)
 		}
 		ids[c.ID] = true
 	}
@@ -189,7 +189,7 @@ func (x *Experiment) checkClaims() error {
 			case !name.MatchString(id) || strings.TrimSpace(w.Why) == "":
 				return fmt.Errorf("withdrawn[%d] %q: give an id, and why: what was wrong with the claim", i, id)
 			case ids[id]:
-				return fmt.Errorf("withdrawn[%d]: the id %q stands twice; a new claim takes a new id", i, id)
+				return fmt.Errorf("withdrawn[%d]: the id %q is there twice; a new claim takes a new id", i, id)
 			case strict.CheckLine(w.Text) != nil:
 				return fmt.Errorf("withdrawn[%d] %q: give the claim's words in one line", i, id)
 			}

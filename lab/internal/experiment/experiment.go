@@ -5,9 +5,9 @@
 // A file either has exactly one meaning or is refused, with the line or the field. Unknown keys are errors, because a
 // misspelt margin would otherwise let a default decide a claim.
 //
-// A person who chooses the order could choose the result, so everything is drawn from the run's seed alone, and can be
-// drawn again from the run's file: `run` measures in this order and `results` checks it. The seed itself cannot be
-// checked.
+// A person who chooses the order could choose the result. So everything follows from the run's seed alone, and anybody
+// can draw it again from the run's file: `run` measures in this order and `results` checks it. Nobody can check the
+// seed itself.
 package experiment
 
 import (
@@ -50,8 +50,8 @@ type Experiment struct {
 	locks   *Locks           // of a copy that Then made
 }
 
-// Topology says how client and server are joined. Its fields, like those of a Block, a Factor and a Server, stand in
-// the order in which the digest of a design has them.
+// Topology says how client and server are joined. Its fields, like those of a Block, a Factor and a
+// Server, are in the order of a design's digest.
 type Topology struct {
 	Kind        string  `toml:"kind"` // loopback, netns, or fleet: a server and clients on hosts of their own
 	LineRateBps float64 `toml:"line_rate_bps"`
@@ -197,7 +197,7 @@ func Generator(s setting.Levels) string {
 	return setting.Autocannon // the only one when files had no such setting
 }
 
-// Demands are what it takes to measure a design and to decide a claim of it.
+// Demands are what it takes to measure a design and to decide one of its claims.
 type Demands struct {
 	Cores    int   // logical CPUs of the server's host; 0 if any number will do
 	Fleet    bool  // whether one machine is not enough
@@ -234,7 +234,7 @@ func (x *Experiment) Least() Demands {
 	return least
 }
 
-// Lacks says what a machine lacks of it, and the link over which it is loaded, each to continue "the claim".
+// Lacks says what a machine lacks, and its link to the client, each to continue "the claim".
 func (d Demands) Lacks(cores int, link Topology) (why []string) {
 	if d.Cores > cores {
 		why = append(why, fmt.Sprintf("needs %d cores; this machine has %d", d.Cores, cores))

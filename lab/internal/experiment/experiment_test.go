@@ -69,7 +69,7 @@ func with(t *testing.T, text string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		if !strings.Contains(text, pairs[i]) {
-			t.Fatalf("%q does not stand in the design", pairs[i])
+			t.Fatalf("the design has no %q", pairs[i])
 		}
 		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
 	}
@@ -210,7 +210,7 @@ func TestEveryCommittedExperimentLoads(t *testing.T) {
 	}
 }
 
-// What is accepted has finite numbers and something to compare.
+// A valid design has finite numbers and something to compare.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole))
 	paths, _ := filepath.Glob(filepath.Join(committed, "*.toml"))

@@ -66,7 +66,8 @@ func (x *Experiment) Bars(c Claim) string {
 	if x.locks != nil {
 		return x.locks.Claims[c.ID].Bars
 	}
-	// What had a kind of its own keeps the digest that runs have of it: a count, and a package that is gone.
+	// Claims that had a kind of their own keep the digest that runs have: a count, and a package
+	// that is gone.
 	switch low, high := c.Edges(); {
 	case c.Equals != "":
 		c.Kind = "count"
@@ -78,8 +79,9 @@ func (x *Experiment) Bars(c Claim) string {
 	return digest(c)
 }
 
-// Design is a digest of what the locks of all the claims have in common: everything but the claims that a verdict
-// depends on. The budget is left out: the length of a run changes how much it can tell, not what is asked.
+// Design is a digest of what the locks of all the claims have in common: everything but the claims
+// that a verdict depends on. It leaves out the budget: the length of a run changes how much it can
+// tell, not the question.
 func (x *Experiment) Design() string {
 	if x.locks != nil {
 		return x.locks.Design

@@ -93,15 +93,15 @@ func TestClaimsKeepTheLocksOfRecordedRuns(t *testing.T) {
 	}
 }
 
-// A run has the locks that it was made with: what is still the same is today's claim, and what is not stays apart from
-// it. A claim that went takes nothing from the others.
+// A run keeps its own locks: an unchanged claim is today's, and a changed one stays apart. A claim
+// that went takes nothing from the others.
 func TestARunHasTheClaimsThatItWasMadeWith(t *testing.T) {
 	was := parse(t, whole)
 	now := parse(t, with(t, whole, "margin = 0.1", "margin = 0.2", "id = \"more\"", "id = \"more-than-that\""))
 	then := now.Then(was.Locks())
 	for _, c := range was.Claims {
 		if got, want := now.Holds(then, c), c.ID != "is-flat" && c.ID != "more"; got != want {
-			t.Errorf("%s stands: %v", c.ID, got)
+			t.Errorf("%s still holds: %v", c.ID, got)
 		}
 	}
 	if then.Older() || len(then.Claims) != len(was.Claims) || then.Needs(Claim{ID: "wall"}).Cores != 4 {

@@ -51,9 +51,9 @@ func Groups(conditions []setting.Levels) [][]int {
 	return groups
 }
 
-// AtOnce tells whether a condition, with all its levels, can be measured at the same time as others like it, each by a
-// client of its own: a receiver of events at a set rate, which takes a few hundredths of a core. A receiver that
-// searches for the highest rate takes all there is.
+// AtOnce tells whether the lab can measure a condition at the same time as others like it, each by a client of its
+// own. A receiver of events at a set rate is such a one: it takes a few hundredths of a core. A receiver that searches
+// for the highest rate takes all there is.
 func AtOnce(levels setting.Levels) bool {
 	return Generator(levels) == setting.Sink && levels.Whole(setting.EventRate, 0) > 0
 }

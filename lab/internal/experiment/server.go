@@ -164,7 +164,7 @@ func (s *Server) ReadyLine(at Place) string {
 	return strings.NewReplacer("{addr}", at.Host+":"+at.Port, "{host}", at.Host, "{port}", at.Port).Replace(s.Ready)
 }
 
-// Routed tells whether the lab requests a route of it: else it sends events.
+// Routed tells whether the lab requests a route: else the server sends events.
 func (s *Server) Routed() bool { return !s.Events && !s.Streams }
 
 func (s *Server) load() string {
@@ -234,7 +234,7 @@ func (l Lack) Why() string { return fmt.Sprintf("the %s server %s", l.Server, l.
 // for building it.
 func (x *Experiment) Lacking(root string) (all []Lack) {
 	for _, s := range x.Loaded() {
-		// What is started may be a wrapper that make builds around the program.
+		// The command may be a wrapper that make builds around the program.
 		words, _ := s.Line(Place{Host: "-", Port: "-", Workers: "-"}, nil)
 		absent, missing := strict.Find([]string{s.Program, words[0]}, func(path string) bool {
 			_, err := os.Stat(Under(root, path))

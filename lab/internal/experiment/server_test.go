@@ -67,7 +67,7 @@ func TestTheLockIsOfTheServersThatAreLoaded(t *testing.T) {
 		"\"\nbuild = \"fast\"": true, "\"\ntitle = \"The fast one\"": false} {
 		y := parse(t, with(t, owning, "fast {addr} {workers} {prefork}\"", "fast {addr} {workers} {prefork}"+change))
 		if y.Holds(x, x.Claims[0]) == differs {
-			t.Errorf("%s: the claim stands: %v", change, !differs)
+			t.Errorf("%s: the claim is the same: %v", change, !differs)
 		}
 	}
 }

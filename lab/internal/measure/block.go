@@ -237,7 +237,7 @@ func (b *block) read() (r reading) {
 	}
 	r.cores, r.seen = cores.RunTime(b.ServerCPUs)
 	r.others, _ = b.others.Read()
-	r.wire, _ = b.Link.Read() // a wire that is gone is told of by Lost
+	r.wire, _ = b.Link.Read() // Lost speaks of a lost wire
 	return r
 }
 

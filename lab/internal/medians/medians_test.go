@@ -97,7 +97,8 @@ func shares(first, second string, of ...float64) *results.File {
 	return f
 }
 
-// A condition is summed up over the trials of a run that count, and over those of other runs with the same levels.
+// A condition's median is over the trials that count, of a run and of other runs with the same
+// levels.
 func TestAConditionIsSummedUpOverRuns(t *testing.T) {
 	first, last := shares("c2", "c1", 0.2, 0.3, 0, 0, 0, 0), shares("c1", "c2", 0.5, 0.5) // joined by levels, not by names
 	again := first.Trials[0]

@@ -58,7 +58,8 @@ func TestOneThatHasEndedHasNoClock(t *testing.T) {
 	}
 }
 
-// The kernel's threads work for whoever sends packets, so they are no other processes; nor is a tree that is known.
+// The kernel's threads work for the senders of packets, so they are no other processes; nor is a
+// known tree.
 func TestOthersAreProcessesAlone(t *testing.T) {
 	if Command(kthreadd) != "kthreadd" {
 		t.Skip("this process does not see all of the machine's")

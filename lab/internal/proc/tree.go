@@ -138,8 +138,8 @@ func lineage(children map[int][]int, roots []int) []int {
 	return out
 }
 
-// Others are the machine's processes without the kernel's threads, which work for whoever sends packets, and without
-// some trees.
+// Others are the machine's processes without the kernel's threads, which work for the senders of
+// packets, and without some trees.
 type Others struct {
 	Roots []int // of the trees
 

@@ -47,7 +47,7 @@ const (
 	Writers       = "writers"
 )
 
-// HTTPLoadVersion is the version of the lab's own load generator. It is raised when the same load costs a server a
+// HTTPLoadVersion is the version of the lab's own load generator. Raise it when the same load costs a server a
 // different amount: earlier measurements then no longer count together with new ones. In version 1 the server woke the
 // generator, which was part of a request's cost; up to 2 it read the server's clocks within a slot.
 const HTTPLoadVersion = "3"
@@ -78,8 +78,9 @@ type Row struct {
 	Knob                *Knob
 }
 
-// A Knob is a setting that holds for the whole machine, or for a network namespace: one of the kernel, or a service
-// to stop. It cannot be changed for a single slot, so its levels separate the groups of a block.
+// A Knob is a setting that holds for the whole machine, or for a network namespace: one of the
+// kernel, or a service to stop. Nothing can change it for a single slot, so its levels separate the
+// groups of a block.
 type Knob struct {
 	Setting string `toml:"-"` // its name in a design
 	Script  string // lab/scripts/tune-SCRIPT.sh turns it, and a row of package tune
@@ -316,7 +317,8 @@ func Title(name string) string {
 	return words.UpperFirst(strings.ReplaceAll(name, "_", " "))
 }
 
-// LevelPhrase is a level in a sentence: numbers have their thousands separated, and what is switched is on or off.
+// LevelPhrase is a level in a sentence: numbers have their thousands separated, and a switch is on
+// or off.
 func LevelPhrase(l Level) string { return print(l, "on", "off") }
 
 // LevelCell is a level as a table prints it: as LevelPhrase, but truth values are yes or no.

@@ -61,8 +61,8 @@ func TestCheckAcceptsOnlyLevelsOfTheRightKind(t *testing.T) {
 	}
 }
 
-// A route is appended to an address. Without a leading slash it could send the load to another server, and other
-// characters could be markup.
+// A route follows an address. Without a leading slash it could send the load to another server, and
+// other characters could be markup.
 func TestRoutesAndCoresHaveNoOtherMeaning(t *testing.T) {
 	for name, levels := range map[string][2][]string{
 		Route: {{"/", "/read", "/v1.0/a_b-c/", "60 % /read + 40 % /list of 20 to 30"},

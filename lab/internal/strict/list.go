@@ -55,8 +55,9 @@ type Word struct {
 // Names is where every name of settings, metrics and kinds is listed.
 const Names = "the lists of the site's page /contribute, under Names"
 
-// Instead says, at the end of an error about an unknown name, what could have been meant. A short list is given
-// whole; of a longer one the names that are like it, or else all of them, unless they would fill a screen.
+// Instead says, at the end of an error about an unknown name, what could have been meant. It gives
+// a short list whole. Of a longer one it gives the names that are like it, or else all, unless they
+// would fill a screen.
 func Instead(name string, known []string) string {
 	near, all := Near(name, known), strings.Join(known, ", ")
 	guess := "did you mean " + strings.Join(Map(near, strconv.Quote), " or ") + "?"
@@ -81,11 +82,11 @@ func InsteadOf(name string, known []Word) string {
 	return Instead(name, Map(known, func(w Word) string { return w.Name }))
 }
 
-// mostNear is how many names are suggested at the most.
+// mostNear is the most names that it suggests.
 const mostNear = 3
 
-// Near gives the known names that a mistyped one may stand for: those with the fewest slips of typing, or else
-// those of which it has some words.
+// Near gives the known names that a mistyped one may mean: those with the fewest slips of typing,
+// or else those of which it has some words.
 func Near(name string, known []string) []string {
 	asked := fold(name)
 	if asked == "" {

@@ -63,8 +63,8 @@ func ends(v float64) int {
 // Thousands prints a count.
 func Thousands(n int) string { return Grouped(float64(n), 0) }
 
-// Grouped rounds at a place, halves away from zero, and separates thousands. A
-// minus is printed as one; what rounds to zero has none.
+// Grouped rounds at a place, halves away from zero, and separates thousands. It prints a minus as
+// one; what rounds to zero has none.
 func Grouped(v float64, at int) string {
 	if v < 0 {
 		if s := Grouped(-v, at); strings.ContainsAny(s, "123456789") {
@@ -116,7 +116,7 @@ var units = map[string][]struct {
 	"s":     {{1, Unit{1, "s"}}, {1e-3, Unit{1e3, "ms"}}, {1e-6, Unit{1e6, "µs"}}, {0, Unit{1e9, "ns"}}},
 	"bit/s": {{1e9, Unit{1e-9, "Gbit/s"}}, {1e6, Unit{1e-6, "Mbit/s"}}, {1e3, Unit{1e-3, "kbit/s"}}, {0, Unit{1, "bit/s"}}},
 	"B/s":   {{1e9, Unit{1e-9, "GB/s"}}, {1e6, Unit{1e-6, "MB/s"}}, {1e3, Unit{1e-3, "kB/s"}}, {0, Unit{1, "B/s"}}},
-	// A few thousand bytes are counted, not rounded.
+	// It counts a few thousand bytes, and does not round them.
 	"B":     {{1e9, Unit{1e-9, "GB"}}, {1e6, Unit{1e-6, "MB"}}, {1e5, Unit{1e-3, "kB"}}, {0, Unit{1, "B"}}},
 	"ratio": {{0, Unit{100, "%"}}},
 	"1/s":   {{0, Unit{1, "/s"}}},

@@ -89,8 +89,8 @@ func Bounds(bounds map[string]int, count bool) string {
 	return strings.Join(names, ", ")
 }
 
-// Metric is a metric's label inside a sentence: it begins in lower case, except for
-// acronyms. A bare percentile is said to be one of latency.
+// Metric is a metric's label inside a sentence: it begins in lower case, except for acronyms. A
+// bare percentile becomes one of latency.
 func Metric(name string) string {
 	m, ok := metric.Lookup(name)
 	if !ok {
