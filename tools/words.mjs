@@ -45,7 +45,7 @@ function * markdown (text) {
   const blank = (m) => m.replace(/[^\n]/g, ' ')
   text = text.replace(/^(---|\+\+\+)\n[\s\S]*?\n\1\n/, blank).replace(/^ *(```+|~~~+)[\s\S]*?^ *\1/gm, blank)
     .replace(/\{\{[<%][\s\S]*?[%>]\}\}/g, 'N').replace(/\{(#|caption=)[^}]*\}/g, '').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/^(\t| {4}).*$/gm, '')
+    .replace(/^(\t| {4}).*$/gm, '').replace(/^ {2}\S.* {2,}\S.*$/gm, '')
   let part = ''
   let at = 1
   const lines = text.split('\n')

@@ -30,7 +30,7 @@ func TestHelpIsOfTheCommand(t *testing.T) {
 			t.Errorf("%q: exit %d, %s\n%s", c.args, status, &errs, &out)
 		}
 		if strings.Contains(out.String(), "watch-") {
-			t.Errorf("%q: what is hidden stands in\n%s", c.args, &out)
+			t.Errorf("%q: a hidden word is in\n%s", c.args, &out)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func TestHelpNamesEveryKnob(t *testing.T) {
 	}
 }
 
-// Each is refused in one line that says what is wrong, before the journal is read.
+// The lab refuses each in one line that says what is wrong, before it reads the journal.
 func TestACallThatIsWrongIsRefusedInOneLine(t *testing.T) {
 	refused := func(says string, args ...string) {
 		t.Helper()

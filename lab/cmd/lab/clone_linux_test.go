@@ -57,8 +57,9 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// programs builds the programs. They are built where an earlier call of the tests has left them, since Go links again
-// only what has changed: tools/test.sh calls the tests twice, and the second time nothing else runs.
+// programs builds the programs. Builds go where an earlier call of the tests has left them, since
+// Go links again only what has changed: tools/test.sh calls the tests twice, and the second time
+// nothing else runs.
 func programs() error {
 	into, err := filepath.Abs("../../../.tools/scratch/programs")
 	if err == nil {

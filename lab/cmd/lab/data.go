@@ -149,7 +149,7 @@ func (c siteCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err := os.Chdir(string(root)); err != nil {
 		return exitFailed, err
 	}
-	// Hugo takes the place of this process, so that nothing is left of it either.
+	// Hugo takes the place of this process, so that nothing stays behind.
 	hugo := root.Path(".tools", "bin", "hugo")
 	return exitFailed, fmt.Errorf("%s: %w; make setup installs it", hugo,
 		syscall.Exec(hugo, slices.Concat([]string{"hugo"}, args, c.Hugo), os.Environ()))

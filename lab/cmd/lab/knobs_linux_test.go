@@ -71,8 +71,8 @@ func TestKnobsComeBackWhenTheLabDies(t *testing.T) {
 			end()
 			until(t, "the flow table is back", func() bool { return flows(t) == before })
 			until(t, "no process is left", func() bool { return len(c.processes()) == 0 })
-			// What was set in the namespaces went with them. The originals of those are
-			// useless now, and the next lab that turns a knob forgets them.
+			// Settings in the namespaces went with them. The originals of those are useless now,
+			// and the next lab that turns a knob forgets them.
 			if s := finish(t, c.command("tune", "restore")); s.status != exitHeld {
 				t.Error("nothing is to be restored, and that failed")
 			}

@@ -21,8 +21,8 @@ import (
 
 // Exit statuses, from good to bad.
 const (
-	exitHeld    = 0          // each claim is confirmed or not applicable
-	exitNotHeld = 1          // some is refuted or open
+	exitHeld    = 0          // no claim refuted or open
+	exitNotHeld = 1          // some claim refuted or open
 	exitFailed  = cli.Failed // a run failed, a check found faults, or the call was wrong
 )
 

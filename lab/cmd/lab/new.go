@@ -21,12 +21,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// newCall writes a file to start from. It is valid as it stands, so that what is wrong
-// later was changed since; make test refuses what still has to be written in it.
+// newCall writes a file to start from. It is valid from the start, so a later fault comes from a
+// change; make test refuses what you still have to write.
 type newCall struct {
-	Experiment newExperiment `cmd:"" help:"lab/experiments/NAME.toml: what is compared and claimed."`
+	Experiment newExperiment `cmd:"" help:"lab/experiments/NAME.toml: what to compare, and the claims."`
 	Entry      newEntry      `cmd:"" help:"content/journal/NAME.md: the story of experiments."`
-	Machine    newMachine    `cmd:"" help:"data/hosts/ID.json: what this machine is made of."`
+	Machine    newMachine    `cmd:"" help:"data/hosts/ID.json: the parts of this machine."`
 }
 
 //go:embed new
@@ -71,7 +71,7 @@ var (
 
 type newExperiment struct {
 	Name  string `arg:"" help:"Its name, as 12-compression."`
-	Entry string `placeholder:"ENTRY" help:"The entry that it belongs to (default: what stands before the name's first hyphen)."`
+	Entry string `placeholder:"ENTRY" help:"The entry that it belongs to (default: the name up to its first hyphen)."`
 }
 
 func (c *newExperiment) do(_ context.Context, out io.Writer) (int, error) {

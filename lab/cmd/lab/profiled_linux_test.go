@@ -53,7 +53,8 @@ package = "example.com/nowhere"
 at_most = 0
 `
 
-// Each server is profiled under its own load, after the slots. A run keeps the profiles of its valid trials.
+// The lab profiles each server under its own load, after the slots. A run keeps the profiles of its
+// valid trials.
 func TestAloneProfiledRun(t *testing.T) {
 	c := newClone(t, loopback, 1)
 	c.write("lab/experiments/99-tiny.toml", profiled)

@@ -72,7 +72,8 @@ func (c *clone) without(missing string) {
 	c.env = append(c.env, "PATH="+filepath.Join(c.root, "bin"))
 }
 
-// Too few open files keep the experiment from being run here, and no other beside it; what to do is said.
+// Too few open files keep the experiment from running here, and no other beside it; a line says
+// what to do.
 func TestFewOpenFilesAreSaid(t *testing.T) {
 	c := newClone(t, loopback, 1)
 	s := finish(t, by(c.run99(), "sh", "-c", "ulimit -n 60; exec \"$@\"", "sh"))
@@ -87,8 +88,8 @@ func TestFewOpenFilesAreSaid(t *testing.T) {
 	}
 }
 
-// What would make each trial fail, or keep the run from being written, is said before the first trial, in one line,
-// and nothing is left behind.
+// Before the first trial, one line says what would make each trial fail, or keep the run from being
+// written. Nothing stays behind.
 func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
 	remove := func(name string) func(*clone) {
 		return func(c *clone) { os.RemoveAll(filepath.Join(c.root, name)) }

@@ -21,8 +21,8 @@ type runCall struct {
 	session.Options
 }
 
-// The default limits on time: with building and the site, the core set must be done within five minutes, and all of
-// it within 25.
+// The default limits on time: with building and the site, the core set must be done within five
+// minutes, and everything within 25.
 const (
 	coreBudget = 225 * time.Second
 	allBudget  = 24 * time.Minute
@@ -36,7 +36,7 @@ func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	xs, err := experiment.LoadDir(root.Experiments())
 	if err == nil {
-		xs, err = c.choose(xs) // a wrong name is refused at once; reading all of the journal takes seconds
+		xs, err = c.choose(xs) // refuse a wrong name at once; reading the journal takes seconds
 	}
 	if err != nil {
 		return exitFailed, err

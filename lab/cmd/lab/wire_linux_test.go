@@ -13,8 +13,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
-// A person who has a wire enters both of its sides, and nothing of it is left after Ctrl-C, after
-// kill -9, or at the end of its input.
+// A person who has a wire enters both of its sides, and nothing is left after Ctrl-C, after kill
+// -9, or at the end of its input.
 func TestAPersonHasAWire(t *testing.T) {
 	t.Parallel()
 	wiretest.NeedsWire(t)

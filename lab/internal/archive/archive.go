@@ -1,7 +1,7 @@
 // Package archive reads the journal: experiments, hosts, runs with their raw profiles, and texts.
 //
-// Each file is compared with the other files that it names, and one pass reports the faults of all data files. A
-// Journal without faults is consistent.
+// It compares each file with the other files that it names, and one pass reports the faults of all
+// data files. A Journal without faults is consistent.
 //
 // It writes nothing.
 package archive

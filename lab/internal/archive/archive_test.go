@@ -74,11 +74,11 @@ func withdrawn(id string) string {
 }
 
 func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
-	// A file is edited; or it is written, as another one is or with a text.
+	// A test edits a file, or writes one, like another or with a text.
 	for name, c := range map[string]struct{ path, old, new, says string }{
 		"an unknown version":         {threads, `"schema_version": 3`, `"schema_version": 99`, "/schema_version: version 99 is not known"},
 		"a host of such":             {"data/hosts/new.json", "", `{"schema_version": 99, "id": "new", "name": "N"}`, "/schema_version: version 99 is not known"},
-		"a key that stands twice":    {threads, `"dirty": false`, "\"dirty\": false,\n  \"dirty\": false", `duplicate object member name "dirty"`},
+		"a doubled key":              {threads, `"dirty": false`, "\"dirty\": false,\n  \"dirty\": false", `duplicate object member name "dirty"`},
 		"an empty file":              {threads, "", "", "line 1: "},
 		"an unknown field":           {threads, `"experiment"`, `"best_of": 3, "experiment"`, "unknown object member name \"best_of\""},
 		"an unknown experiment":      {threads, `"11-threads"`, `"11-thread"`, `/experiment: no experiment "11-thread"; did you mean "11-threads"?`},
@@ -134,7 +134,7 @@ func TestOnePassNamesAllFaults(t *testing.T) {
 	if want := []string{"data/hosts/new.json", "data/hosts/other.json", threads}; !slices.Equal(paths, want) {
 		t.Errorf("faults in %v, want %v", paths, want)
 	}
-	// Everything without a fault was read all the same.
+	// It read everything without a fault all the same.
 	if len(j.Hosts) < 2 || len(j.Runs) < 1 {
 		t.Errorf("%d hosts, %d runs", len(j.Hosts), len(j.Runs))
 	}

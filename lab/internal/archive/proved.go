@@ -18,13 +18,13 @@ const clocksDiffer = time.Hour
 
 // A Proof says how far git's history shows that experiments were written down before they were run.
 type Proof struct {
-	Unchecked string  // why nothing was checked; empty if it was
+	Unchecked string  // the reason for not checking; empty if checked
 	Open      []Fault // the runs that say themselves that no commit has what they were made with
 }
 
 // Prove looks up, for each measured run, the commit that it names. That commit must be in HEAD's history and not
-// younger than the run. It must have the experiment's file with the digest that the run recorded. A commit is named
-// by a digest of all that it holds, so the file was committed before the results were.
+// younger than the run. It must have the experiment's file with the digest that the run recorded. A commit's name
+// is a digest of all that it holds, so the file is older than the results.
 //
 // A run that says that files differed from its commit proves nothing, and is listed as open. Faults are runs that
 // claim more than git shows.
@@ -36,7 +36,7 @@ func (j *Journal) Prove() (p Proof, faults []Fault, err error) {
 	if err != nil {
 		return p, nil, fmt.Errorf("git log: %w", err)
 	}
-	commits := map[string]time.Time{} // when they were made
+	commits := map[string]time.Time{} // the time of making
 	for line := range strings.Lines(log) {
 		name, at, _ := strings.Cut(strings.TrimSpace(line), " ")
 		seconds, _ := strconv.ParseInt(at, 10, 64)

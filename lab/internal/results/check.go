@@ -19,7 +19,8 @@ import (
 // ranges, and its faults, judged again. It reports the first place where they differ. Of an older design than
 // today's, only order and ranges are known.
 //
-// It catches mistakes. Whoever makes up a whole run passes any check; a second machine is the answer to that.
+// It catches mistakes. A person who makes up a whole run passes any check; a second machine is the
+// answer to that.
 func (f *File) Check(x *experiment.Experiment) error {
 	p := f.Provenance
 	if !slices.Contains([]Ended{Decided, Budget, Blocks, Interrupted, Failing}, p.Ended) {
@@ -35,8 +36,9 @@ func (f *File) Check(x *experiment.Experiment) error {
 	return f.checkGates(x)
 }
 
-// checkOrder draws the control and each block's order again from the run's seed, and compares them with the trials.
-// Trials are listed by block, within a block by group in the order drawn, and within a group by condition.
+// checkOrder draws the control and each block's order again from the run's seed, and compares them
+// with the trials. The list of trials goes by block, within a block by group in the order drawn,
+// and within a group by condition.
 func (f *File) checkOrder() error {
 	p, last := f.Provenance, len(f.Conditions)-1
 	for i, c := range f.Conditions {
@@ -44,7 +46,7 @@ func (f *File) checkOrder() error {
 			continue
 		}
 		if i == 0 || i < last || c.ControlOf != f.Conditions[experiment.DrawControl(last, p.Seed)].ID {
-			return fmt.Errorf("/conditions/%d/control_of: %q is not what the seed draws, or the A/A control does not stand last",
+			return fmt.Errorf("/conditions/%d/control_of: %q is not what the seed draws, or the A/A control is not the last",
 				i, c.ControlOf)
 		}
 	}
@@ -148,7 +150,7 @@ func (f *File) checkFigures() error {
 		}
 		for _, name := range []string{"requests", "duration_s", "throughput_rps"} {
 			if t.Valid && !(t.Metrics[name] > 0) {
-				return fmt.Errorf("/trials/%d/metrics/%s: missing, or nought; a trial that counts has answered something", i, name)
+				return fmt.Errorf("/trials/%d/metrics/%s: missing, or zero; a trial that counts has answered something", i, name)
 			}
 		}
 	}
@@ -156,8 +158,8 @@ func (f *File) checkFigures() error {
 }
 
 // Asked gives what the gates compare a trial of an experiment with. Levels are all of the trial's settings.
-// serverCores is the number of the server's cores: prefork starts one worker on each unless a setting says
-// otherwise. windowS is the measured time of the trial in seconds, all slots together.
+// The server has serverCores cores, and prefork starts one worker on each unless a setting says otherwise.
+// The measured time of the trial is windowS seconds, all slots together.
 func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, windowS float64) gate.Asked {
 	a := gate.Asked{
 		Generator: experiment.Generator(levels), Connections: levels.Whole(setting.Connections, 0),

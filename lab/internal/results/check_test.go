@@ -105,7 +105,7 @@ func TestCheckJudgesFaultsAgain(t *testing.T) {
 	}
 }
 
-// Nothing is below nought but a sum over a window, and no share is a percentage.
+// Nothing is below zero but a sum over a window, and no share is a percentage.
 func TestEveryMetricHasItsRange(t *testing.T) {
 	apart := map[string]bool{"server_foreign_load": true, "client_foreign_load": true, "profiled_throughput_share": true,
 		"answered_share": true, "delivered_share": true}

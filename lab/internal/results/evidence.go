@@ -32,11 +32,11 @@ func SharedServers(x *experiment.Experiment) map[string]Server {
 	return all
 }
 
-// CountsWith reports whether the blocks of two measured runs of one experiment, design and host may count together:
-// they are of the same programs, defined alike, as far as both name them, of like clients, and surely of one machine.
-// That is so if both read its mark, or it did not start again in between. Runs that do not say when it started are of
-// the machine if its profile has a mark, which marked says, and otherwise of their kernel. It is the one place that
-// says what a record holds.
+// CountsWith reports whether the blocks of two measured runs of one experiment, design and host may count together.
+// They must be of the same programs, as far as both name them, of like definitions and clients, and surely of one
+// machine. That is so if both read its mark, or it did not start again in between. Runs that do not say when it
+// started are of the machine if its profile has a mark, which marked says, and otherwise of their kernel. It is the
+// one place that says what a record holds.
 func (f *File) CountsWith(g *File, marked bool) bool {
 	p, q := f.Provenance, g.Provenance
 	for name, one := range p.Servers {
@@ -70,11 +70,11 @@ func (f *File) OtherPrograms(now map[string]host.Binary) []string {
 	})
 }
 
-// A visit is one stay of the lab at an experiment: blocks of it on one host that follow one another, whichever runs
-// have them. What a neighbour, a clock or a cache does for a minute is in all of them alike, so a visit is one piece of
-// evidence. A block belongs to the visit before it if it begins less than VisitGap after that one's last trial ended and
-// at most VisitSpan after its first block began. A session stays away from an experiment for VisitGap, so there each
-// block is a visit; in earlier runs several may be one.
+// A visit is one stay of the lab at an experiment: its blocks on one host that follow one another, whichever runs have
+// them. What a neighbour, a clock or a cache does for a minute is in all of them alike, so a visit is one piece of
+// evidence. A block belongs to the visit before it if it begins less than VisitGap after that one's last trial ended
+// and at most VisitSpan after its first block began. A session stays away from an experiment for VisitGap, so there
+// each block is a visit; in earlier runs several may be one.
 const (
 	VisitGap  = 10 * time.Second
 	VisitSpan = 60 * time.Second
@@ -113,8 +113,8 @@ func (f *File) Stays() map[int]Stay {
 	return out
 }
 
-// Visits gives the visit of each block, by the blocks' times. Visits are numbered from 0, oldest first; the blocks
-// may be in any order.
+// Visits gives the visit of each block, by the blocks' times. Visits count from 0, oldest first;
+// the blocks may be in any order.
 func Visits(blocks []Stay) []int {
 	order := make([]int, len(blocks))
 	for i := range order {

@@ -56,7 +56,8 @@ func Decode(data []byte, into any) error {
 	case *host.Profile:
 		is, known = v.SchemaVersion, host.Version
 	}
-	// The version stands first, and any other complaint about a file of an unknown version would mislead.
+	// The version comes first, because any other complaint about a file of an unknown version would
+	// mislead.
 	if is != known && (err == nil || is != 0) {
 		return fmt.Errorf("/schema_version: version %v is not known to this lab, which reads version %d; use the lab that "+
 			"wrote the file", is, known)
@@ -168,7 +169,7 @@ func PackRaw(raw map[string][]byte) ([]byte, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: path.Base(name)}) // stored: it is compressed
+		w, err := z.CreateHeader(&zip.FileHeader{Name: path.Base(name)}) // stored, as compressed already
 		if err == nil {
 			_, err = w.Write(raw[name])
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// Conclude rounds what a trial counted as its file will have it, and adds what follows: the metrics that follow from
-// its slots, profiles, load and other metrics, the walls that it met, and whether it is valid. It is the one place
-// that says how, for a run that measures and for a file that is read.
+// Conclude rounds a trial's counts as its file will have them, and adds what follows: metrics from its slots,
+// profiles, load and other metrics, the walls that it met, and whether it is valid. It is the one place that says
+// how, for a run that measures and for a file that is read.
 func (f *File) Conclude(t *Trial) {
 	slots.Round(t.Metrics)
 	maps.Copy(t.Metrics, f.following(t))
@@ -138,8 +138,8 @@ func (f *File) LevelsOf(t Trial) setting.Levels {
 	return f.Settings
 }
 
-// A Reading is the range of values that a recorded figure may stand for, Low and High included. Nominal is the
-// recorded figure; it is absent where only a limit is known.
+// A Reading is the range of values that a recorded figure may have, Low and High included. Nominal
+// is the recorded figure; it is absent where only a limit is known.
 type Reading struct {
 	Low, High float64
 	Nominal   *float64
@@ -151,7 +151,7 @@ var cut = map[string]bool{
 	"latency_max_s": true,
 }
 
-// Reading gives the range that a trial's figure may stand for; false where the trial has no such figure.
+// Reading gives the range that a trial's figure may have; false where the trial has no such figure.
 func (f *File) Reading(t Trial, name string) (Reading, bool) {
 	if limit, ok := t.Below[name]; ok {
 		return Reading{0, limit, nil}, true

@@ -1,16 +1,16 @@
 // Package results defines the results file: what a run leaves behind, and the only source of verdicts and pages.
 //
-// A trial is one condition in one block. Its time is divided into slots, which alternate with those of the other
-// conditions whose servers are up at once; its figures are computed from the sums over its slots. Figures of the
-// machine (steal, other load, calibrations, the clock) cover all conditions that were up together and are repeated
-// in each of their trials. Only complete blocks are kept, and no trial is repeated.
+// A trial is one condition in one block. Its slots alternate with those of the other conditions whose servers are
+// up at once; its figures follow from the sums over its slots. Figures of the machine (steal, other load,
+// calibrations, the clock) cover all conditions that were up together and are repeated in each of their trials. A
+// file has only complete blocks, and the lab repeats no trial.
 //
-// Every trial is kept, an invalid one with its reasons. A figure that was not measured is absent rather than zero.
-// Files are not trusted: figures that follow from others are computed when a file is read, and Check
+// It keeps every trial, an invalid one with its reasons. A figure that was not measured is absent rather than
+// zero. The lab does not trust files: reading computes the figures that follow from others, and Check
 // compares the rest.
 //
-// The file says what was seen, not what it means: verdicts are derived from it and kept elsewhere, so that a better
-// rule can be applied to old runs. Figures that agree with each other may still be wrong.
+// The file has readings, not their meaning: the lab derives verdicts each time, so that a better
+// rule applies to old runs too. Figures that agree with each other may still be wrong.
 package results
 
 import (
@@ -113,8 +113,8 @@ func (b *BlockPlan) WindowS() float64 { return b.SlotS * float64(b.Rounds) }
 type Ended string
 
 const (
-	Decided     Ended = "decided"     // every claim is decided
-	Budget      Ended = "budget"      // the time was used up
+	Decided     Ended = "decided"     // no claim was open
+	Budget      Ended = "budget"      // the time was over
 	Blocks      Ended = "blocks"      // as many blocks as a file holds, or as were asked for
 	Interrupted Ended = "interrupted" // by a signal, or the process was killed
 	Failing     Ended = "failing"     // too many blocks in a row without a valid trial

@@ -21,7 +21,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// made is a made-up run of two conditions, in the layout of earlier runs. Tests replace parts of it.
+// made is a made-up run of two conditions, in the layout of earlier runs. Tests replace its parts.
 //
 //go:embed testdata/made-up.json
 var made string
@@ -143,7 +143,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		}
 	}
 	if read.Trials[0].Resolution["latency_p50_s"] != 1.5e-5 || f.Figures != nil || read.Figures != nil {
-		t.Error("resolutions are lost, or figures stand in two places")
+		t.Error("resolutions are missing, or figures are in two places")
 	}
 	if again := encoded(t, read); again != text {
 		t.Error("what was read is written otherwise")
@@ -184,7 +184,7 @@ func TestDecodeRefuses(t *testing.T) {
 			"/schema_version: version 99 is not known to this lab, which reads version 3"},
 		{"no version", `"schema_version": 3,`, ``, "/schema_version: version 0 is not known"},
 		{"a version that is a text", `"schema_version": 3`, `"schema_version": "3"`, `within "/schema_version"`},
-		{"a key that stands twice", `"block": 1, "of": "c1"`, "\"block\": 1,\n\"block\": 2, \"of\": \"c1\"",
+		{"a doubled key", `"block": 1, "of": "c1"`, "\"block\": 1,\n\"block\": 2, \"of\": \"c1\"",
 			`line 22: jsontext: duplicate object member name "block" within "/trials/0"`},
 		{"text after it", "null]}\n}\n", "null]}\n}\n{}", "line 26: "},
 		{"an unknown field", `"of": "c2",`, `"of": "c2", "note": "x",`, `unknown object member name "note" within "/trials/1"`},
@@ -200,7 +200,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a seed beyond its range", "18446744073709551603", "18446744073709551616", `within "/provenance/seed"`},
 	} {
 		if !strings.Contains(made, c.old) {
-			t.Fatalf("%s: %q does not stand in the made-up run", c.name, c.old)
+			t.Fatalf("%s: the made-up run has no %q", c.name, c.old)
 		}
 		if _, err := decode(strings.Replace(made, c.old, c.new, 1)); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)

@@ -11,7 +11,8 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// How often a server is asked beside a client that checks no answers, and how long it may take to answer.
+// How often the lab asks a server beside a client that checks no answers, and how long an answer
+// may take.
 const (
 	askedTimes = 4
 	askWithin  = 5 * time.Second

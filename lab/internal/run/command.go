@@ -22,7 +22,7 @@ import (
 type load struct {
 	Plan   // with the cores of this condition
 	levels setting.Levels
-	asked  gate.Asked // what faults are judged by
+	asked  gate.Asked // the base of faults
 	serves *experiment.Server
 	at     experiment.Place
 }
@@ -33,7 +33,7 @@ func (p Plan) load(s setting.Levels, port int) load {
 	l := load{Plan: p, levels: s, serves: x.Server(s),
 		asked: results.Asked(x, s, len(p.Split.Server), x.Block.SlotS*float64(x.Block.Rounds))}
 	if list, ok := s[setting.ServerCPUs]; ok {
-		l.Split.Server, _ = cores.Parse(list.String()) // the experiment was checked
+		l.Split.Server, _ = cores.Parse(list.String()) // the check refused it
 	}
 	// By default one worker on each of the server's cores.
 	l.at = experiment.Place{Host: "127.0.0.1", Port: strconv.Itoa(port), CPUs: cores.Format(l.Split.Server),
@@ -64,11 +64,12 @@ func (l load) counts() time.Duration {
 	return time.Duration(l.Experiment.Block.Rounds) * seconds(l.Experiment.Block.SlotS)
 }
 
-// server is the server's command line. What is not started by the script itself is started through it.
+// server is the server's command line. The script starts every server, itself or through another
+// command.
 func (l load) server() []string {
 	s := l.levels
-	// A producer of events is told no rate, where its receiver searches for the limit and sets the rate itself,
-	// and no attempts, where not the library's variant runs, which alone retries a batch.
+	// A producer of events gets no rate where its receiver searches for the limit and sets the rate
+	// itself. It gets no attempts unless the library's variant runs, which alone retries a batch.
 	if l.serves.Events && searches(s) {
 		s = s.Without(setting.EventRate)
 	}
@@ -164,8 +165,8 @@ func (l load) piece() measure.Piece {
 	return p
 }
 
-// commands are the command lines that a reader would type. A side of a wire stands for the number that
-// lab wire prints.
+// commands are the command lines that a reader would type. A side of a wire is the number that lab
+// wire prints.
 func (l load) commands() (lines []string) {
 	typed := func(side string, argv []string) {
 		line := strict.Shell(argv)

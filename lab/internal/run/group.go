@@ -36,12 +36,13 @@ type group struct {
 	gauged   []float64 // the client's part in a server's CPU time; 0: not gauged
 }
 
-// group measures conditions that can be up together, between two loops on the server's core, which tell its
-// speed. A slow core refuses nothing: it slows all of them alike. Its trials are numbered from seq on.
+// group measures conditions that can be up together, between two loops on the server's core, which
+// tell its speed. A slow core refuses nothing: it slows all of them alike. Its trials count from
+// seq on.
 //
-// What a condition is called decides nothing else: which server is started first, and which has
-// which port and place with the client, is as the block's order was drawn. So servers that do not
-// differ are exchangeable, which package compare relies on.
+// A condition's name decides nothing else: the drawn order of the block decides which server
+// starts first, and which has which port and place with the client. So servers that do not differ
+// are exchangeable, which package compare relies on.
 func (r *Run) group(ctx context.Context, sequence []int, seq int) (trials []results.Trial, err error) {
 	members := experiment.Members(sequence)
 	n := len(members)
@@ -158,7 +159,7 @@ func (g *group) extras(subjects []measure.Subject) (all []measure.Extra) {
 	}
 	if x.Relative != nil && x.Relative.OwnWork && kernel.Usable() == "" {
 		all = append(all, measure.Extra{Window: gaugeFor, Due: g.ungauged,
-			Do: func(ctx context.Context, i int) error { // what cannot be gauged is left out
+			Do: func(ctx context.Context, i int) error { // leave out what has no gauge
 				if stacks, err := kernel.Record(ctx, subjects[i].CPU().PIDs, gaugeFor/2); err == nil {
 					g.gauged[i] = kernel.ReceiveShare(stacks)
 				}
@@ -168,8 +169,9 @@ func (g *group) extras(subjects []measure.Subject) (all []measure.Extra) {
 	return all
 }
 
-// gaugeFor is how long a server is loaded alone once a run, to gauge how much of its CPU time goes into handing
-// packets to the client; and gaugings is in how many blocks that is tried: each try takes time from them.
+// Once a run, each server is loaded alone for gaugeFor, to gauge how much of its CPU time goes into
+// handing packets to the client. The lab tries that in gaugings blocks, since each try takes time
+// from them.
 const (
 	gaugeFor = 2 * time.Second
 	gaugings = 2

@@ -56,8 +56,8 @@ func (k knob) line() []string {
 	return append([]string{scriptPath("tune-" + k.name + ".sh"), "hold"}, k.options.Args()...)
 }
 
-// Unrestored says that a setting was not restored. The machine's owner must be told, whatever else went
-// wrong.
+// Unrestored says that a setting was not restored. The machine's owner must know, whatever else
+// went wrong.
 type Unrestored struct{ Why string }
 
 func (u Unrestored) Error() string { return u.Why }
@@ -117,7 +117,7 @@ func hold(ctx context.Context, name, dir string, argv []string) (end func() erro
 	end = func() error {
 		var early error
 		if p.Gone() {
-			early = fmt.Errorf("%s ended before the trial did, and its knob was back for a part of it", name)
+			early = fmt.Errorf("%s ended before the trial did, so the knob was back too soon", name)
 		}
 		err := p.Release(turnedWithin)
 		if err = cmp.Or(p.Err(), err); err != nil {

@@ -22,7 +22,7 @@ func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 		`echo tune ready; cat; echo "the kernel would not have it" >&2; exit 1`: "what tune-rps.sh changed was not " +
 			"brought back (the kernel would not have it); lab/scripts/tune-rps.sh restore does it",
 		`echo "this kernel has none" >&2; exit 3`: "this kernel has none",
-		`echo tune ready; exit 0`:                 "tune-rps.sh ended before the trial did, and its knob was back for a part of it",
+		`echo tune ready; exit 0`:                 "tune-rps.sh ended before the trial did, so the knob was back too soon",
 	} {
 		if err := os.WriteFile(script, []byte("#!/bin/sh\n"+does+"\n"), 0o755); err != nil {
 			t.Fatal(err)

@@ -24,9 +24,8 @@ func committed(t *testing.T, name string) *experiment.Experiment {
 	return x
 }
 
-// A condition's kernel settings are recorded as command lines, in the order of
-// changing them; inside the wire's namespace where the setting is per
-// namespace, else outside.
+// A run records a condition's kernel settings as command lines, in the order of changing
+// them; inside the wire's namespace where the setting is per namespace, else outside.
 func TestKnobsStandBeforeTheServer(t *testing.T) {
 	x := committed(t, "03-rps-rfs")
 	commands := func(rps, rfs bool) []string {
@@ -70,8 +69,8 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 	}
 }
 
-// What a knob needs is found for every row of the table, so that no knob is measured without being
-// turned, or in a group with the machine as it was.
+// Every row of the table has what its knob needs, so that nobody measures a knob without turning
+// it, or in a group with the machine as it was.
 func TestEachKnobIsTurnedAndSeparatesGroups(t *testing.T) {
 	root := t.TempDir()
 	for file, text := range map[string]string{"sys/class/net/eth0/device/x": "", "sys/class/net/eth0/queues/rx-0/rps_cpus": "0",

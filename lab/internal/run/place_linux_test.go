@@ -213,7 +213,7 @@ func (p place) children(name string) (pids []int) {
 	return pids
 }
 
-// listening lists the processes that were told to listen on a port.
+// listening lists the processes that have to listen on a port.
 func (p place) listening(name string, port int) (pids []int) {
 	for _, pid := range p.children(name) {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

@@ -21,8 +21,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
-// Ready returns, before anything is measured, what would make every trial fail: Unable where the design
-// cannot be carried out on this machine, or a program that cannot be started.
+// Ready returns, before any measurement, what would make every trial fail: Unable where this
+// machine cannot carry out the design, or a program that does not start.
 func (p Plan) Ready() error {
 	if why := p.unreachable(); why != "" {
 		return Unable{why}

@@ -1,7 +1,7 @@
 // Package run carries out an experiment: block after block, until its claims are decided or the
 // time is up. Package measure measures the blocks.
 //
-// Conditions to be compared are measured side by side (see package measure). What cannot share a
+// It measures the conditions of a comparison side by side (see package measure). What cannot share a
 // block is measured one after the other within it: other kernel settings, or a load generator that
 // cannot take turns. Producers of events at a set rate leave most of the cores idle and are measured
 // at once, each by a receiver of its own.
@@ -70,7 +70,8 @@ func (p Plan) Of(x *experiment.Experiment) Plan {
 	return p
 }
 
-// A Run is measured block by block. Between two blocks nothing of it is up, and another run may have the machine.
+// A Run goes block by block. Between two blocks nothing is up, and another run may have the
+// machine.
 type Run struct {
 	Plan
 	File *results.File // with the blocks so far
@@ -88,7 +89,7 @@ type Unable struct{ Why string }
 
 func (u Unable) Error() string { return u.Why }
 
-// Start prepares a run of a plan that is ready. No block of it is measured yet.
+// Start prepares a run of a plan that is ready. It has no block yet.
 func Start(p Plan) (r *Run, err error) {
 	r = &Run{Plan: p, clock: measure.NewClock(), taken: map[int]profile.Set{}}
 	if r.found, err = p.find(); err != nil {

@@ -53,7 +53,7 @@ func TestRunsTakeTurns(t *testing.T) {
 	xs := []*experiment.Experiment{design{}.parse(t), design{topology: shaped}.parse(t)}
 	var runs []*Run
 	for _, x := range xs {
-		if err := p.plan(x).Ready(); errors.As(err, new(Unable)) { // where no wire can be made
+		if err := p.plan(x).Ready(); errors.As(err, new(Unable)) { // where there is no wire
 			t.Log(err)
 			continue
 		} else if err != nil {

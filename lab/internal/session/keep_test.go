@@ -27,7 +27,7 @@ func victim(root string) {
 	if err != nil {
 		panic(err)
 	}
-	// Failures of this test are not printed; the other sees them by what is missing.
+	// Nobody sees this test's failures; the other notices them by what is missing.
 	w := &workshop{t: &testing.T{}, root: journal.Root(root), log: os.DevNull, at: time.Unix(began, 0)}
 	for {
 		s := w.session(Options{Budget: 10 * time.Minute, Anew: true}) // without git no run counts
@@ -41,7 +41,7 @@ func victim(root string) {
 			}
 		}
 		s.block = func(r *run.Run, ctx context.Context) ([]results.Trial, error) {
-			report() // the block before is written by now
+			report() // the file has the block before by now
 			last = r
 			return w.block(r, ctx)
 		}

@@ -40,7 +40,7 @@ func Identify(j *archive.Journal, root, given string) (*Machine, error) {
 	case m.Drawn:
 		w.Origin = "made from its CPUs, their caches and a draw at its last start, since " + m.Kind
 	case m.Kind != "":
-		w.Origin += "; blocks of two starts of it are two records, because " + m.Kind
+		w.Origin += "; blocks of its starts are separate records, because " + m.Kind
 	}
 	if name := cmp.Or(given, local); name != "" {
 		m.ID, m.Drawn = name, false
@@ -58,8 +58,8 @@ func (w *Machine) Lookalikes(j *archive.Journal) string {
 	return strings.Join(strict.Filter(slices.Sorted(maps.Keys(j.Hosts)), same), " or ")
 }
 
-// Profile describes this machine as the journal has it, if it does. A drawn name is
-// written down in the clone, since it would be another after the next start.
+// Profile describes this machine as the journal has it, if it does. The clone keeps a drawn name,
+// since the next start would draw another.
 func Profile(j *archive.Journal, root, given string, say func(format string, args ...any)) (*host.Profile, error) {
 	w, err := Identify(j, root, given)
 	if err != nil {

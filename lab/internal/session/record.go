@@ -93,7 +93,8 @@ func (s *Session) counted() func(*results.File) bool {
 	return func(f *results.File) bool { return err == nil && !tracked[root.Result(f.Experiment, f.Run)] }
 }
 
-// destination is where runs are written: the journal, or a place of the same layout outside data/ for a trial.
+// destination is the place of runs: the journal, or a place of the same layout outside data/ for a
+// trial.
 func (s *Session) destination() journal.Root {
 	if s.Scratch {
 		return s.j.Root.Tried()
@@ -138,7 +139,7 @@ func (s *Session) tidy() error {
 	into := s.destination()
 	err := cmp.Or(os.RemoveAll(s.j.Root.Staged()), journal.Walk(into.Profiles(), func(path string) error {
 		x, name := filepath.Base(filepath.Dir(path)), strings.TrimSuffix(filepath.Base(path), ".zip")
-		f, err := results.Read(into.Result(x, name)) // again: the journal was read before the machine was reserved
+		f, err := results.Read(into.Result(x, name)) // again: the journal may have changed before the machine was reserved
 		if err == nil && !slices.ContainsFunc(f.Conditions, func(c results.Condition) bool { return len(c.Profiles) > 0 }) ||
 			errors.Is(err, fs.ErrNotExist) {
 			return os.Remove(path)

@@ -12,7 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// claims are those of the experiment, with their verdicts now. What was not measured is open.
+// claims are those of the experiment, with their verdicts now. An unmeasured claim is open.
 func (o *outcome) claims() []verdict.Claim {
 	if o.verdicts != nil {
 		return o.verdicts.Claims

@@ -22,12 +22,12 @@ type outcome struct {
 	record     *record
 	runs       []*results.File // made by this session
 	verdicts   *verdict.File   // now; nil while there are none
-	unmade     string          // why nothing was measured, if nothing was
+	unmade     string          // the reason for measuring nothing
 	unable     bool            // this machine cannot measure it: its claims are not applicable
 	over       bool            // no further block is possible or needed
 
 	run    *run.Run        // under way; nil if none is
-	told   map[string]bool // faults and claims that were said
+	told   map[string]bool // faults and claims already printed
 	clear  int             // blocks that decide its claims if all agree
 	needs  []int           // for each open claim, about how many further blocks decide it
 	block  time.Duration   // about how long one takes
@@ -160,7 +160,8 @@ func (s *Session) end(o *outcome, why results.Ended) error {
 	return nil
 }
 
-// tellBlock shows the progress after a block. Each fault is said once, and each claim when it is decided.
+// tellBlock shows the progress after a block. It prints each fault once, and each claim when it is
+// decided.
 func (s *Session) tellBlock(o *outcome, trials []results.Trial) {
 	f := o.run.File
 	p := f.Provenance

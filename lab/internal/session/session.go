@@ -1,9 +1,9 @@
 // Package session spends one budget of time on many experiments.
 //
-// A session reserves the machine, gathers what the journal already has of it, and then goes round its experiments: one
-// block of this, one of that, until their claims are decided or the time is spent. It never loses a block: after each,
-// the run is written with the blocks that it has. A session for trial keeps its runs outside the journal, where they
-// count for nothing.
+// A session reserves the machine and gathers its earlier blocks from the journal. Then it goes round its experiments,
+// one block of this, one of that, until their claims are decided or the time is over. It never loses a block: after
+// each, the run is written with the blocks that it has. A session for trial keeps its runs outside the journal, where
+// they count for nothing.
 package session
 
 import (
@@ -38,7 +38,7 @@ import (
 type Options struct {
 	Budget  time.Duration `placeholder:"DURATION" help:"The longest that it goes on, as 90s or 20m (default: what the experiments say together; 225s for the core set, 24m for all)."`
 	Blocks  int           `placeholder:"N" help:"N blocks of each, whether its claims are decided or not."`
-	Scratch bool          `help:"For trial: the runs are kept out of data/, their verdicts rest on them alone, and they count for nothing."`
+	Scratch bool          `help:"For trial: the runs stay out of data/, their verdicts rest on them alone, and they count for nothing."`
 	Port    int           `default:"8083" placeholder:"N" help:"Port of the first server; others of a block have those above."`
 	Host    string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: the name in .lab-host, or one made from what stays the same on it)."`
 	Client  []string      `sep:"none" placeholder:"HOST" help:"A machine that loads, as ssh knows it, for experiments on several; may be given several times."`
@@ -139,8 +139,9 @@ func (s *Session) plan(x *experiment.Experiment) run.Plan {
 	return run.Plan{Root: s.j.Root, Port: s.Port, Split: s.split, Host: s.profile, Lab: []string{s.self}, Fleet: s.fleet}.Of(x)
 }
 
-// Measure measures the experiments within the budget, prints what came of it, and tells whether each claim is confirmed
-// or not applicable. What runs made earlier have decided is passed over, unless a number of blocks was asked for.
+// Measure measures the experiments within the budget, prints the verdicts, and tells whether each
+// claim is confirmed or not applicable. What runs made earlier have decided is passed over, unless
+// a number of blocks was asked for.
 func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out io.Writer) (held bool, err error) {
 	s.Budget = cmp.Or(s.Budget, timeFor(xs))
 	counts := s.counted()
@@ -183,7 +184,7 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 	for i, name := range s.Client {
 		s.Say("client %d is %s", i+1, name)
 	}
-	s.Say("on %s, for %s at the most", s.profile.Name, s.Budget.Round(time.Second))
+	s.Say("on %s, for at most %s", s.profile.Name, s.Budget.Round(time.Second))
 	if _, differ := host.Differ(string(s.j.Root)); len(differ) > 0 {
 		s.Say("the results will say that the lab differs from its commit in %s, as %s", words.Count(len(differ), "file"),
 			differ[0])

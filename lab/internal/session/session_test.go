@@ -41,7 +41,7 @@ func TestARunStopsWhenItsClaimsAreDecided(t *testing.T) {
 	}
 	w.made(9, 2)
 	if said := w.said(); strings.Contains(said, "count is confirmed") {
-		t.Errorf("what was decided earlier is said again:\n%s", said)
+		t.Errorf("it prints earlier decisions again:\n%s", said)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestExperimentsTakeTurns(t *testing.T) {
 	}
 }
 
-// What failed before anything was measured leaves nothing; the next call goes on from what is kept.
+// A failure before the first block leaves nothing; the next call continues from the kept blocks.
 func TestARunThatCannotGoOnKeepsItsCompleteBlocks(t *testing.T) {
 	for _, c := range []struct {
 		fail             int
@@ -141,7 +141,7 @@ func TestARunThatCannotGoOnKeepsItsCompleteBlocks(t *testing.T) {
 	}
 }
 
-// A schedule of made-up blocks. Each experiment is decided by the last block of its clear case.
+// A schedule of made-up blocks. The last block of its clear case decides each experiment.
 func TestTheBudgetDecidesWhatItCan(t *testing.T) {
 	parts := []struct {
 		block         time.Duration
@@ -149,7 +149,7 @@ func TestTheBudgetDecidesWhatItCan(t *testing.T) {
 	}{{9 * time.Second, 1, 6}, {3 * time.Second, 4, 8}, {3 * time.Second, 2, 7}}
 	for budget, want := range map[time.Duration][]int{
 		time.Hour:         {6, 8, 7},
-		130 * time.Second: {6, 8, 7}, // all of it takes 99 s, and 27 s of waiting
+		130 * time.Second: {6, 8, 7}, // everything takes 99 s, and 27 s of waiting
 		103 * time.Second: {1, 8, 7}, // six blocks of 9 s and five gaps take 104 s: one fills a gap
 		93 * time.Second:  {1, 7, 7}, // eight blocks of 3 s and seven gaps take 94 s
 	} {
@@ -195,7 +195,7 @@ func TestWhatTheBudgetHasNoRoomForIsSaid(t *testing.T) {
 		"\n1 of 2 claims decided here; 0 not applicable\n")
 }
 
-// The exit status follows the verdicts. Refused blocks are counted, and their faults said once.
+// The exit status follows the verdicts. It counts refused blocks, and prints their faults once.
 func TestTheStatusIsThatOfTheVerdicts(t *testing.T) {
 	w := newWorkshop(t)
 	w.seen = func(int64) float64 { return 9 }
@@ -215,7 +215,8 @@ func TestTheStatusIsThatOfTheVerdicts(t *testing.T) {
 	}
 }
 
-// The core set is asked anew: of runs that git has, which may come from another machine of the same name, none counts.
+// The core set starts anew: runs that git has may come from another machine of the same name, so
+// none counts.
 func TestTheCoreSetIsAskedAnew(t *testing.T) {
 	w := newWorkshop(t)
 	git := func(args ...string) { // a checkout's state

@@ -115,7 +115,7 @@ func machine(j *archive.Journal) *host.Profile {
 		Cores: 2, MemoryBytes: 1 << 30, Kernel: "6.1"}
 }
 
-// said returns what was reported since the last call.
+// said returns the report since the last call.
 func (w *workshop) said() string {
 	w.t.Helper()
 	text, err := os.ReadFile(w.log)

@@ -17,10 +17,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// Whole campaigns on made-up machines: a claim is measured visit by visit, and
-// stopped at any time. simulation.json has what came out, and the reference page prints
-// it; `go test ./internal/verdict -run Simulation -simulate` computes it anew, in a
-// few minutes.
+// Whole campaigns on made-up machines measure a claim visit by visit, and stop at any
+// time. The file simulation.json has the result, and the reference page prints it; `go
+// test ./internal/verdict -run Simulation -simulate` computes it anew, in a few minutes.
 var simulate = flag.Bool("simulate", false, "compute simulation.json anew")
 
 const (
@@ -216,9 +215,9 @@ type shownRow struct {
 
 func percent(share float64) string { return words.Grouped(100*share, -1) }
 
-// The error that the method page states: as long as each block differs anew, and whatever share of the blocks is
-// refused blindly, at most one campaign in twenty has a wrong verdict, whenever it is stopped, even by an adversary who
-// knows which verdict is wrong. A few of the campaigns are made again, to see that the file is theirs.
+// The error that the method page states: as long as each block differs anew, at most one campaign in twenty has a wrong
+// verdict. That holds whatever share of the blocks is refused blindly, and whenever an adversary stops who knows which
+// verdict is wrong. A few of the campaigns are made again, to see that the file is theirs.
 func TestSimulation(t *testing.T) {
 	var f file
 	if *simulate {
@@ -265,7 +264,7 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// A control of two metrics differs by chance in no more records than is said.
+// A control of two metrics differs by chance in no more records than ControlAlpha.
 func TestAControlSeldomDiffersByChance(t *testing.T) {
 	const records = 600
 	r, differs := rand.New(rand.NewPCG(3, 1)), 0

@@ -23,8 +23,8 @@ type band struct{ low, high float64 }
 func (b band) inside(low, high float64) bool { return low >= b.low && high <= b.high }
 func (b band) beyond(low, high float64) bool { return high < b.low || low > b.high }
 
-// side is what either side of an interval has of a part of the error. At a single edge only one of the two answers
-// can be wrong, so each side has all of it. Figures are never negative, so 0 is no edge.
+// side is the error of either side of an interval. At a single edge only one of the two answers can
+// be wrong, so each side has the whole. Figures are never negative, so 0 is no edge.
 func (b band) side(level float64) float64 {
 	if low, high := b.low > 0, !math.IsInf(b.high, 1); low != high {
 		return level
@@ -35,9 +35,8 @@ func (b band) side(level float64) float64 {
 // A comparison is a ratio of two conditions, a value of one, or whether a resource alone was the bottleneck, which is
 // 1 or 0, and the band in which a claim wants it.
 //
-// A figure is a reading and may stand for a range. So what a block gives is a
-// range too, and the verdict counts all of it. It is then right wherever in their
-// ranges the true figures are.
+// A figure is a reading and may be a range. So a block gives a range too, and the verdict
+// counts the whole range. It is then right wherever in their ranges the true figures are.
 type comparison struct {
 	metric    string         // empty for a share of a profile, and for a bottleneck
 	a, b      setting.Levels // b is nil for what is no ratio; both are for a bottleneck, which is of all conditions
@@ -121,8 +120,9 @@ func (m *comparison) exact() bool {
 	return high <= (1+fine)*low && !slices.ContainsFunc(m.all, func(r results.Reading) bool { return r.Nominal == nil })
 }
 
-// worst is the comparison that decides: one that falls before one that is open, and that before one that holds; of
-// equals the one whose medians are nearest to leaving its band, or farthest outside, or with fewer blocks inside.
+// worst is the comparison that decides: one that falls before one that is open, and that before one
+// that holds. Of equals it is the one whose medians are nearest to leaving its band, or farthest
+// outside, or with fewer blocks inside.
 func worst(all []*comparison) *comparison {
 	rank := map[Verdict]int{Confirmed: 0, Open: 1, Refuted: 2}
 	outside := func(m *comparison) float64 {

@@ -11,10 +11,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// ControlAlpha is the probability that a record's A/A control is said to differ
-// where nothing differs, over all metrics and any number of blocks. It is
-// smaller than the error of verdicts, because a control that differs leaves no
-// claim decided.
+// ControlAlpha is the probability that a record's A/A control differs by chance alone,
+// over all metrics and any number of blocks. It is smaller than the error of verdicts,
+// because a control that differs leaves no claim decided.
 const ControlAlpha = 0.01
 
 // control compares the A/A controls of a record's runs with the conditions that
@@ -37,7 +36,7 @@ func (d *decider) control() *Control {
 		for _, b := range begun(runs) {
 			again, _ := b.of.Reading(b.of.valid[b.of.control.ID][b.number], name)
 			of, _ := b.of.Reading(b.of.valid[b.of.control.ControlOf][b.number], name)
-			// Figures of 0 and unrecorded ones have no ratio. No claim can be decided by them.
+			// Figures of 0 and unrecorded ones have no ratio. They decide no claim.
 			if again.High > 0 && of.High > 0 {
 				m.add(ratioOf(again, of), b.first)
 			}

@@ -32,10 +32,10 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 // experiment and of the same hosts, joined alike, oldest first. x is the
 // experiment as it is now, h the profile of the server's host.
 //
-// Blocks are counted together over all runs that were measured like the last
-// one and whose claim has the same lock. A run decides only the claims of its own
-// design: a claim made later could have been read off the run. Claims that the
-// experiment no longer has, or has with other bars, are not decided.
+// Blocks count together over all runs that are like the last one and whose claim has the
+// same lock. A run decides only the claims of its own design: a claim made later could
+// have been read off the run. Claims that the experiment no longer has, or has with other
+// bars, are not decided.
 func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	d := newDecider(q, h, runs)
 	r := d.last

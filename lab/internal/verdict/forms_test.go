@@ -11,7 +11,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A value is held against its band by the interval of its median block, also where it is what no ratio can have: 0.
+// The interval of its median block decides about a value and its band, also for 0, which no ratio
+// has.
 func TestValuesAgainstTheBand(t *testing.T) {
 	value := func(bars string) string {
 		return with(asMany, `"workers", equals = "workers"`, `"processes", at = { workers = 1 }, `+bars)

@@ -21,10 +21,10 @@ func Asked(runs []Run) *Question {
 	return &Question{strict.Map(measured, func(r Run) *experiment.Experiment { return r.Then })}
 }
 
-// Part says which design of the question an experiment is, and how many claims
-// divide that design's level on a host with so many cores: those that any measured
-// run of the design was made with, and the experiment's own. A claim that needs
-// more cores cannot get a wrong verdict there and is not counted.
+// Part says which design of the question an experiment is, and how many claims divide
+// that design's level on a host with so many cores. They are the experiment's own, and
+// those of any measured run of the design. A claim that needs more cores cannot get a
+// wrong verdict there and is not counted.
 func (q *Question) Part(x *experiment.Experiment, cores int) (nth, claims int) {
 	var digests []string
 	own, bars := x.Design(), map[string]bool{}

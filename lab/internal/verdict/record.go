@@ -100,7 +100,7 @@ type record struct {
 	level float64          // the claim's part of stats.Alpha
 }
 
-// record collects the runs for a claim; nil if each left out a part of it.
+// record collects the runs for a claim; nil if each left out some part.
 func (d *decider) record(c experiment.Claim) *record {
 	rec := &record{level: stats.Level(d.nth, d.sharing)}
 	rec.runs = strict.Filter(d.runs, func(s *source) bool {

@@ -66,9 +66,9 @@ func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 	}
 }
 
-// A run that left out one of three levels decides what is claimed of the others. What is
-// claimed of all three, or of the one, does not apply to it; an earlier run that had all
-// still decides that.
+// A run that left out one of three levels decides what is claimed of the others. A claim
+// about all three, or about the one, does not apply; an earlier run that had all still
+// decides that.
 func TestWhatARunLeftOutDoesNotApply(t *testing.T) {
 	levels := func(id, of string) string {
 		return rename(with(flatCost, "margin", of+"margin"), id)
@@ -100,8 +100,8 @@ func TestWhatARunLeftOutDoesNotApply(t *testing.T) {
 	}
 }
 
-// A withdrawn claim could have been decided wrongly: it keeps its part of the error, on whichever host it was measured.
-// A claim that needs more cores than the host has takes no part.
+// The verdict on a withdrawn claim may have been wrong: the claim keeps its part of the error on
+// every host. A claim that needs more cores than the host has takes no part.
 func TestTheClaimsOfADesignDivideTheError(t *testing.T) {
 	gone, count := rename(flatCost, "gone"), rename(asMany, "count")
 	then := designed(t, "", atLeast, gone, count)

@@ -45,7 +45,7 @@ func (d *decider) relative() *Relative {
 			if row.Effect = all[0].effect(len(all[0].all)); row.Pairs == 0 {
 				continue
 			}
-			row.For = 0 // nothing is claimed of it
+			row.For = 0 // no claim is about it
 		}
 		out.Rows = append(out.Rows, row)
 	}

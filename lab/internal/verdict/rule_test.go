@@ -15,7 +15,7 @@ import (
 )
 
 // By hand, for the single claim of a question's first design: one comparison has an interval
-// from an e-value of 80 on each side, which eight of eight visits (132.9) reach and seven
+// from an e-value of 80 on each side. Eight of eight visits (132.9) reach it, and seven
 // (69.5) do not. With two comparisons it takes 160, which nine of nine reach.
 func TestTheIntervalAgainstTheBand(t *testing.T) {
 	for _, c := range []struct {
@@ -129,7 +129,7 @@ func TestEveryComparisonHasToAgree(t *testing.T) {
 		{"flat: each pair of three levels", isFlat, [3]float64{1, 1.04, 1.08}, Confirmed, 3, "all 3 comparisons hold"},
 		// Each step is within the margin; the ends are not.
 		{"flat: the ends drift apart", isFlat, [3]float64{1, 1.08, 1.17}, Refuted, 3, "throughput with 4 workers"},
-		{"flat: the middle stands out", isFlat, [3]float64{1, 1.5, 1.02}, Refuted, 3,
+		{"flat: the middle is apart", isFlat, [3]float64{1, 1.5, 1.02}, Refuted, 3,
 			"throughput with 2 workers over that with 1: 1.50 (1.50 to 1.50); 0 of 12 blocks lie between 0.9091 and 1.1"},
 		{"flat: of two that are named", with(isFlat, "margin", "levels = [4, 1], margin"),
 			[3]float64{1, 1.5, 1.02}, Confirmed, 1, "throughput with 1 workers over that with 4"},
@@ -155,7 +155,8 @@ func TestEveryComparisonHasToAgree(t *testing.T) {
 	}
 }
 
-// Levels are compared at equal levels of the other factors. A claim that is kept to some levels looks at those only.
+// It compares levels at equal levels of the other factors. A claim that is kept to some levels
+// looks at those only.
 func TestLevelsAreComparedWithinEachLevelOfTheOtherFactors(t *testing.T) {
 	const at = `margin = 0.1, at = { pipelining = %d }`
 	two := `{ name = "workers", levels = [1, 2] }, { name = "pipelining", levels = [1, 10] }`
@@ -187,7 +188,7 @@ func TestLevelsAreComparedWithinEachLevelOfTheOtherFactors(t *testing.T) {
 	}
 }
 
-// A block of which a fault refused a trial, or that lacks one, enters no bet and is said.
+// A block with a refused or missing trial enters no bet, and the reason counts it.
 func TestRefusedBlocksEnterNoBet(t *testing.T) {
 	x := designed(t, "", isFlat, rename(wireWall, "wall"))
 	r := ratios(x, times(20, 1)...)
@@ -265,7 +266,7 @@ func TestAClientsFiguresNeedRoomAtTheClient(t *testing.T) {
 		{"full in six", 6, full, Open, "too many blocks have no vote: in 6 of 20 blocks the client's CPU was the bottleneck"},
 		{"not recorded in two", 2, unseen, Confirmed, "in 2 of 20 blocks the client's CPU was not recorded: it may"},
 		{"not recorded in all", 20, unseen, Open, "in 20 of 20 blocks the client's CPU was not recorded"},
-		// That no bottleneck was seen to be met is no reason to leave a block out.
+		// An unknown bottleneck is no reason to leave a block out.
 		{"nothing full", 20, func(t *results.Trial) { t.Metrics["server_cores_busy"] = 0.5 }, Confirmed, "20 of 20"},
 	} {
 		x := designed(t, "", isFlat, rename(flatCost, "cost"))
@@ -429,8 +430,8 @@ func TestWorkThatFollowsAConditionLeavesTheClaimOpen(t *testing.T) {
 	}
 }
 
-// However many blocks agree, those of one stay are one piece of evidence, and it is the first that votes: otherwise
-// whoever stops a visit while it is ahead would choose what he finds.
+// However many blocks agree, those of one stay are one piece of evidence, and the first votes.
+// Otherwise a person could stop a visit while it is ahead, and choose the result.
 func TestTheFirstBlockOfAVisitVotes(t *testing.T) {
 	x := designed(t, "", atLeast)
 	c := one(x, stay(ratios(x, times(18, 2)...), 18))
@@ -449,7 +450,7 @@ func TestTheFirstBlockOfAVisitVotes(t *testing.T) {
 			if got.Visits != 9 || got.Blocks != 18 || got.For != 9 || got.Against != 9 {
 				t.Errorf("%+v", got)
 			}
-			slices.Reverse(r.Trials) // as whatever stands first in a file
+			slices.Reverse(r.Trials) // as whatever comes first in a file
 		}
 	}
 	// Two runs within seconds of each other share a visit.
@@ -491,8 +492,9 @@ func TestOnlyTheRatiosOfBlocksMatter(t *testing.T) {
 	}
 }
 
-// At a single edge only one of the two answers can be wrong, so either side has the whole part of the error: seven
-// visits decide such a claim, whichever side it wants, and of two edges eight. Least tells a session the same.
+// At a single edge only one of the two answers can be wrong, so either side has the whole part of
+// the error. Seven visits decide such a claim, whichever side it wants, and eight decide one of two
+// edges. Least tells a session the same.
 func TestASingleEdgeHasTheWholePart(t *testing.T) {
 	for _, c := range []struct {
 		claim string

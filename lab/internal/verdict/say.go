@@ -16,8 +16,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// says gives the median with its interval, and how many blocks are where the claim wants them: "cost with 2 workers
-// over that with 1: 0.39 (0.37 to 0.41); 17 of 18 blocks lie at 0.5 or below, and 1 does not".
+// says gives the median, its interval, and how many blocks agree with the claim. An example is
+// "cost with 2 workers over that with 1: 0.39 (0.37 to 0.41); 17 of 18 blocks lie at 0.5 or
+// below, and 1 does not".
 func (m *comparison) says(c experiment.Claim, begun int) string {
 	n := len(m.all)
 	yes, no := m.count(m.all)
@@ -52,7 +53,8 @@ func (m *comparison) says(c experiment.Claim, begun int) string {
 	return said
 }
 
-// figures names what is compared, with the median and its interval or, of too few blocks for one, the range of all.
+// figures names the comparison, with the median and its interval or, for too few blocks, the range
+// of all.
 func (m *comparison) figures(c experiment.Claim) string {
 	e := m.effect(0)
 	name, of := e.Names(), words.Words{Text: e.Text, Interval: cmp.Or(e.Interval, e.Spread)}
@@ -136,8 +138,7 @@ func finite(v float64) float64 {
 	return words.Digits(v)
 }
 
-// Names says what is compared: "throughput with 2 workers over that with 1, where RFS
-// is off".
+// Names names the comparison: "throughput with 2 workers over that with 1, where RFS is off".
 func (e Effect) Names() string {
 	out := words.Metric(e.Metric)
 	for factor, a := range e.A { // there is exactly one

@@ -110,7 +110,7 @@ func (s *source) loses(c experiment.Claim, trials []results.Trial) loss {
 	return none
 }
 
-// figure gives the range that a trial's figure may stand for; false where it has none.
+// figure gives the range that a trial's figure may have; false where it has none.
 func (s *source) figure(c experiment.Claim, t results.Trial) (results.Reading, bool) {
 	if c.Profile == "" {
 		return s.Reading(t, c.Metric)
@@ -125,8 +125,8 @@ func (s *source) figure(c experiment.Claim, t results.Trial) (results.Reading, b
 	return results.Reading{Low: share, High: share + unnamed, Nominal: &share}, ok
 }
 
-// alone tells whether the claimed resource alone was the bottleneck of all trials of a block.
-// It is known not to be if in one of them it had room, or was met beside another.
+// alone tells whether the claimed resource alone was the bottleneck of all trials of a block. It
+// was not if it had room in one of them, or had another beside it.
 func (s *source) alone(c experiment.Claim, trials []results.Trial) (is, known bool) {
 	claimed := gate.Bound(c.Bound)
 	is, known = true, true

@@ -1,32 +1,32 @@
 // Package verdict decides what a machine's runs say about an experiment's claims.
 //
-// A claim has one of three forms: the ratio of a metric between two levels lies in a
-// band, a value (a metric, a count, a share of a profile) lies in a band, or a resource
+// A claim has one of three forms. The ratio of a metric between two levels lies in a
+// band. A value (a metric, a count, a share of a profile) lies in a band. Or a resource
 // is the bottleneck. It may make several comparisons: a flat claim of three levels makes
 // three.
 //
-// There is one rule. All blocks of a claim's design on one machine count together,
-// whichever runs measured them. A block gives each comparison one ratio or value, and the
-// interval of the median block (confseq.Median) decides: inside the band the comparison
-// holds, outside it falls, else it is open. One comparison that falls refutes the claim;
-// if all hold, it is confirmed. A bottleneck is asked of each block, and the share of yes is
-// decided by the same bet. At a single edge only one of the two answers can be wrong, so
-// each has the whole part of the error; in a band of two edges each has half. A verdict never
-// contradicts the interval beside it: they are one thing. Only the first block of each
-// visit (results.Visits) votes; the others are shown.
+// There is one rule. All blocks of a claim's design on one machine count together, whichever
+// runs measured them. A block gives each comparison one ratio or value, and the interval of
+// the median block (confseq.Median) decides: inside the band the comparison holds, outside it
+// falls, else it is open. One comparison that falls refutes the claim; if all hold, it is
+// confirmed. Each block says yes or no to a bottleneck, and the same bet decides on the share
+// of yes. At a single edge only one of the two answers can be wrong, so each has the whole
+// part of the error; in a band of two edges each has half. A verdict never contradicts the
+// interval beside it: they are one thing. Only the first block of each visit (results.Visits)
+// votes; the others are shown.
 //
 // A block of which a fault refused a trial enters no bet. One has no vote either where the
-// figures are the client's, a figure is missing, or what the claim needs was not so. What
-// is dropped is a selection, which can follow a condition. So it is counted and said, and a
-// claim of which more than MostLost of the blocks have no vote stays open.
+// figures are the client's, a figure is missing, or what the claim needs was not so. The
+// dropped blocks are a selection, which can follow a condition. So the reason counts them,
+// and a claim stays open if more than MostLost of its blocks have no vote.
 //
-// The probability that an experiment's question gets any wrong verdict on a machine is
-// at most stats.Alpha over all the designs that it was ever asked with: the jth design
-// that was measured has alpha/(j(j+1)) of it. The m claims that any run of that design was
-// made with divide this equally, withdrawn ones too, but for those that need more cores
-// than the machine has. A claim of k comparisons gives each a kth of its part. All this
-// holds whenever and for whatever reason a run stops. The present interval decides, so
-// further visits may open a decided claim again.
+// The probability that an experiment's question gets any wrong verdict on a machine is at
+// most stats.Alpha, over all of its designs: the jth measured design has alpha/(j(j+1)).
+// The m claims that any run of that design was made with divide this equally, withdrawn
+// ones too, but for those that need more cores than the machine has. A claim of k
+// comparisons gives each a kth of its part. All this holds whenever and for whatever
+// reason a run stops. The present interval decides, so further visits may open a decided
+// claim again.
 //
 // Two further rules can only take decisions away. If the A/A controls (the same levels
 // measured twice) differ, nothing is decided. If what others ran on the cores follows one
@@ -169,7 +169,7 @@ type Control struct {
 	Reason  string
 }
 
-// Claim is what a file says about a claim that stands.
+// Claim is what a file says about a current claim.
 func (f *File) Claim(id string) (Claim, bool) {
 	return strict.Find(f.Claims, func(c Claim) bool { return c.ID == id })
 }

@@ -64,8 +64,8 @@ var cloned = []string{
 	"lab/experiments/11-workers-at-the-wall.toml",
 }
 
-// Clone copies some of the journal's files, so that a test can break them. They are copied by name: whatever else
-// is added to the journal, a clone stays the same, and so does what tests say of it.
+// Clone copies some of the journal's files, so that a test can break them. It copies them by name:
+// whatever else enters the journal, a clone stays the same, and so do the tests' expectations.
 func Clone(t *testing.T) journal.Root {
 	t.Helper()
 	root := journal.Root(t.TempDir())
@@ -112,7 +112,7 @@ func Edit(t *testing.T, path, old, new string) {
 	t.Helper()
 	text := Read(t, path)
 	if !strings.Contains(text, old) {
-		t.Fatalf("%q does not stand in %s", old, path)
+		t.Fatalf("there is no %q in %s", old, path)
 	}
 	Write(t, path, strings.Replace(text, old, new, 1))
 }
