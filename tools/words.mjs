@@ -28,7 +28,7 @@ const kinds = {
     return (text) => all.flatMap(([re, to]) => [...text.matchAll(re)].map((m) => say(r, to, m[0])))
   },
   existence: (r) => {
-    const all = r.tokens.map(([, token]) => new RegExp(token, r.ignorecase ? 'i' : ''))
+    const all = r.tokens.map(([, token]) => new RegExp(token.replace(/^\\A/, '^'), r.ignorecase ? 'i' : ''))
     return (text) => all.flatMap((re) => { const m = re.exec(text); return m ? [say(r, m[0])] : [] })
   },
   occurrence: (r) => (text) => (text.match(new RegExp(r.token, 'g')) ?? []).length > Number(r.max) ? [say(r)] : []
