@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// Who adds a row to one of these tables has to name it in so many files at the most, the table's own among them: the
-// plainest of its rows shows it. A list beside a table that has to be kept alike would be one more.
+// A stranger who adds a row to one of these tables has to name it in at most so many files, with
+// the table's own: the plainest of its rows shows it. A list beside a table that has to be kept
+// alike would be one more.
 func TestAStrangerNamesANewRowInFewPlaces(t *testing.T) {
 	out, err := exec.Command("git", "ls-files", "..").Output()
 	if err != nil {

@@ -46,7 +46,7 @@ type claimPage struct {
 	Commit    string           `json:"commit,omitempty"` // that had the claim before its first run
 	Verdict   verdict.Verdict  `json:"verdict,omitempty"`
 	Reason    string           `json:"reason,omitempty"`
-	Effects   []verdict.Effect `json:"effects,omitempty"`  // its comparisons, as they were decided
+	Effects   []verdict.Effect `json:"effects,omitempty"`  // its comparisons, as decided
 	Compared  *Table           `json:"compared,omitempty"` // the same to look at
 	Machines  *Table           `json:"machines,omitempty"` // what each machine says, if there are several
 

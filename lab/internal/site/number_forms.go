@@ -158,7 +158,7 @@ func (q query) results() (Number, error) {
 	return Number{Table: q.e.results(of, wanted, q.names[0]+"-")}, nil
 }
 
-// per divides what was counted by the second, or cores that were busy, by a rate.
+// per divides a count by the second, or busy cores, by a rate.
 func (q query) per() (Number, error) {
 	of, unit, err := q.figure(q.names[0], q.levels)
 	rate, by, other := q.figure(q.names[1], q.levels)
