@@ -32,7 +32,6 @@ type outcome struct {
 	needs  []int           // for each open claim, about how many further blocks decide it
 	block  time.Duration   // about how long one takes
 	blocks int             // made by this session
-	spent  time.Duration   // on them
 	left   time.Time       // when the last one ended
 }
 
@@ -94,8 +93,8 @@ func (s *Session) measureBlock(ctx context.Context, o *outcome) error {
 	}
 	o.blocks++
 	o.left = s.Now()
-	o.spent += o.left.Sub(began)
-	o.block = o.spent / time.Duration(o.blocks)
+	// The mean, with the first estimate as one more block; one that a busy machine held up for long counts for twice it.
+	o.block += (min(o.left.Sub(began), 2*o.block) - o.block) / time.Duration(o.blocks+1)
 	o.verdicts = o.record.with(f)
 	o.expect()
 	p, decided := f.Provenance, s.Blocks == 0 && verdict.Decided(o.verdicts)

@@ -61,20 +61,26 @@ type offer struct {
 // on from there.
 func (s *Session) next() (*outcome, time.Duration) {
 	room := s.until.Sub(s.Now())
-	var fit, rest offer
+	var offers []offer
 	for _, o := range s.outcomes {
 		wait := max(0, o.left.Add(results.VisitGap).Sub(s.Now()))
 		// An experiment alone has one block, however little time there is.
-		if o.over || wait+o.block > room && (o.blocks > 0 || len(s.outcomes) > 1) {
-			continue
+		if !o.over && (wait+o.block <= room || o.blocks == 0 && len(s.outcomes) == 1) {
+			offers = append(offers, s.offer(o, wait, room))
 		}
-		if of := s.offer(o, wait, room); of.fits {
+	}
+	var fit, rest offer
+	for _, of := range offers {
+		if of.fits {
 			fit = better(fit, of)
-		} else {
+		}
+	}
+	for _, of := range offers {
+		if !of.fits && (fit.outcome == nil || of.wait+of.block <= fit.wait) {
 			rest = better(rest, of)
 		}
 	}
-	if rest.outcome != nil && (fit.outcome == nil || rest.wait+rest.block <= fit.wait) {
+	if rest.outcome != nil {
 		return rest.outcome, rest.wait
 	}
 	return fit.outcome, fit.wait
