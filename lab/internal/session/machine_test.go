@@ -42,8 +42,8 @@ func (w *workshop) profile(root, name string) (h host.Profile, said string) {
 	return *is, said
 }
 
-// has writes a profile, as a run does that was made on the machine.
-func (w *workshop) has(h host.Profile) {
+// knows writes a profile, as a run does that was made on the machine.
+func (w *workshop) knows(h host.Profile) {
 	w.t.Helper()
 	data, err := results.Encode(h)
 	if err != nil {
@@ -56,16 +56,13 @@ func TestAMachineHasOneNameInEveryClone(t *testing.T) {
 	one, two := madeUpMachine(t, "1"), madeUpMachine(t, "2")
 	w := newWorkshop(t)
 	a, said := w.profile(one, "")
-	if said != "" || a.Mark == "" {
-		t.Fatalf("%+v, said %q", a, said)
-	}
-	if again, said := newWorkshop(t).profile(one, ""); again != a {
-		t.Errorf("in another clone: %+v, said %q", again, said)
+	if again, told := newWorkshop(t).profile(one, ""); said+told != "" || a.Mark == "" || again != a {
+		t.Errorf("%+v and %+v, said %q%q", a, again, said, told)
 	}
 	if _, err := os.Stat(w.root.LocalName()); err == nil {
 		t.Error("a name was written down that is not drawn")
 	}
-	w.has(a)
+	w.knows(a)
 	if b, said := w.profile(two, ""); b.ID == a.ID || said != "" {
 		t.Errorf("a machine of the same model: %+v, said %q", b, said)
 	}
@@ -76,10 +73,9 @@ func TestAMachineHasOneNameInEveryClone(t *testing.T) {
 
 func TestAMachineWithoutAnIDKeepsItsDrawnName(t *testing.T) {
 	root := madeUpMachine(t, "")
-	w := newWorkshop(t)
+	w, another := newWorkshop(t), newWorkshop(t)
 	a, said := w.profile(root, "")
-	if a.Mark != "" ||
-		!strings.Contains(said, "it has no id in /etc/machine-id: its name was drawn and is kept in .lab-host") {
+	if a.Mark != "" || !strings.Contains(said, "it has no id in /etc/machine-id: its name was drawn and is kept in .lab-host") {
 		t.Fatalf("%+v, said %q", a, said)
 	}
 	// The machine starts again.
@@ -87,18 +83,13 @@ func TestAMachineWithoutAnIDKeepsItsDrawnName(t *testing.T) {
 	if again, said := w.profile(root, ""); again.ID != a.ID || said != "" {
 		t.Errorf("after the next start: %+v, said %q", again, said)
 	}
-	another := newWorkshop(t)
-	another.has(a)
+	another.knows(a)
 	b, said := another.profile(root, "")
 	if b.ID == a.ID || !strings.Contains(said, "If it is "+a.ID+", which has the same parts, stop and add --host") {
 		t.Errorf("in another clone, after the next start: %+v, said %q", b, said)
 	}
 	if b, said = another.profile(root, a.ID); b.ID != a.ID || said != "" {
 		t.Errorf("with the name given: %+v, said %q", b, said)
-	}
-	another.write(another.root.LocalName(), "No Name\n")
-	if _, said := another.profile(root, ""); !strings.HasPrefix(said, `.lab-host: "No Name" cannot name a host`) {
-		t.Errorf("a file with no name: %s", said)
 	}
 }
 
@@ -114,29 +105,15 @@ func TestAPersonsNameGoesBeforeTheLabs(t *testing.T) {
 	if kind.ID != "my-kind" {
 		t.Fatal(said)
 	}
-	w.has(kind)
+	w.knows(kind)
 	if h, said := w.profile(madeUpMachine(t, "2"), "my-kind"); h != kind || said != "" {
 		t.Errorf("another of the kind: %+v, said %q", h, said)
 	}
-	for _, name := range []string{"My rack", "../rack"} {
-		if h, _ := w.profile(root, name); h.ID != "" {
-			t.Errorf("%q names a host", name)
-		}
+	if h, _ := w.profile(root, "../rack"); h.ID != "" {
+		t.Error("a path names a host")
 	}
-}
-
-// A profile of version 1 has the kernel and the memory of its day, and no id.
-func TestAMachineOfAnEarlierProfileIsKnownByName(t *testing.T) {
-	root := madeUpMachine(t, "1")
-	w := newWorkshop(t)
-	now, _ := w.profile(root, "")
-	before := host.Profile{SchemaVersion: host.Version, ID: "made-up-2c-00000000", Name: "N", CPU: now.CPU, Arch: now.Arch, Cores: 2,
-		OS: now.OS, MemoryBytes: 1 << 30, Kernel: "5.0"}
-	w.has(before)
-	if _, said := w.profile(root, ""); !strings.Contains(said, before.ID) {
-		t.Errorf("said %q", said)
-	}
-	if h, said := w.profile(root, before.ID); h != before || said != "" {
-		t.Errorf("%+v, said %q", h, said)
+	w.write(w.root.LocalName(), "No Name\n")
+	if _, said := w.profile(root, ""); !strings.HasPrefix(said, `.lab-host: "No Name" cannot name a host`) {
+		t.Errorf("a file with no name: %s", said)
 	}
 }
