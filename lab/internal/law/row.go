@@ -154,7 +154,7 @@ func (r *Row) follow() {
 	if n > 0 && !r.Has(Average) {
 		_, latency = means(r.Quantiles[:n-1], r.Quantiles[n-1].Quantity)
 	}
-	if under := latency.High + r.Cut; under > 0 && !r.Early {
+	if under := latency.High + r.Cut; under*r.Get(Rate).Value > 0 && !r.Early {
 		r.Set(longest, Exactly(under))
 	}
 }

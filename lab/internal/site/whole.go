@@ -218,7 +218,7 @@ func (s *Site) audit(a *audit.File, n *Entry, later, several bool) Audit {
 	for _, agrees := range []bool{false, true} {
 		t := &Table{Class: "figures audit cards", Heads: heads("Where it is printed", "Printed", "Recomputed", "Rounding allows", "Law")}
 		for _, f := range a.Findings {
-			if (f.Verdict == audit.Agrees) != agrees {
+			if f.Agrees != agrees {
 				continue
 			}
 			id := out.ID + "-" + f.ID

@@ -23,18 +23,9 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// The possible values of Finding.Verdict.
-const (
-	Agrees    = "agrees"
-	Disagrees = "disagrees"
-)
-
-// judge gives a finding its verdict, and what is shown.
+// judge tells whether a finding agrees, and what is shown.
 func (x *Finding) judge() {
-	x.Verdict = Disagrees
-	if x.Relation.Holds(x.Stands, x.Recomputed, x.Within) {
-		x.Verdict = Agrees
-	}
+	x.Agrees = x.Relation.Holds(x.Stands, x.Recomputed, x.Within)
 	x.Stands, x.Recomputed = x.Stands.Rounded(), x.Recomputed.Rounded()
 	s := &x.Shown
 	s.Printed, s.PrintedProse, s.Stands = x.print(x.Stands)
@@ -223,7 +214,7 @@ func (f *File) automatic(t *Table, r *Row) {
 		p := r.figures[metrics[of.Of]]
 		id := strings.TrimSuffix(strings.Join([]string{t.ID, r.ID, of.Law, metrics[of.Of]}, "-"), "-")
 		x := Finding{ID: id, Kind: of.Law, Place: cmp.Or(p.Place, r.place), Printed: p.Printed, Unit: of.Unit, Stands: of.Stands,
-			Relation: of.Relation, Recomputed: of.Allowed, Within: math.Ceil(1e3*of.Within) / 1e3, Note: of.Note, Automatic: true}
+			Relation: of.Relation, Recomputed: of.Allowed, Within: math.Ceil(1e3*of.Within) / 1e3, Note: of.Note}
 		if x.judge(); x.Note != "" {
 			f.Findings = append(f.Findings, x)
 		}

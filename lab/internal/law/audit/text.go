@@ -22,17 +22,15 @@ import (
 )
 
 // A File is what was carried over by hand from one entry's text, one TOML file in data/texts: its tables, the figures of
-// its sentences, and what they should agree with. The sentences themselves are not in it. What follows from them is
-// derived, and published as JSON.
+// its sentences, and what they should agree with. The sentences themselves are not in it.
 type File struct {
-	SchemaVersion int       `toml:"-" json:"schema_version"`
-	Entry         string    `toml:"entry" json:"entry"`
-	Date          string    `toml:"date" json:"-"` // on which it was published; a text with tables has one
-	Tables        []Table   `toml:"tables" json:"-"`
-	Sentences     []Printed `toml:"figures" json:"-"`
+	Entry     string    `toml:"entry"`
+	Date      string    `toml:"date"` // on which it was published; a text with tables has one
+	Tables    []Table   `toml:"tables"`
+	Sentences []Printed `toml:"figures"`
 
-	Figures  map[string]Printed `toml:"-" json:"figures"` // of sentences
-	Findings []Finding          `toml:"checks" json:"findings"`
+	Figures  map[string]Printed `toml:"-"` // of sentences
+	Findings []Finding          `toml:"checks"`
 }
 
 // A Table is one that a text printed: figures of one machine, or of two. Its rows are single runs, so it decides no claim.
@@ -68,48 +66,45 @@ type Row struct {
 
 // A Printed is a figure as a text prints it, with its range in its base unit.
 type Printed struct {
-	ID      string      `toml:"id" json:"-"`
-	Place   string      `toml:"place" json:"place"`
-	Printed string      `toml:"printed" json:"printed"`
-	Unit    metric.Unit `toml:"unit" json:"unit"` // in files if none is printed; a count by default
-	Exact   bool        `toml:"exact" json:"-"`   // a setting or a count, not rounded
-	Cut     bool        `toml:"cut" json:"-"`     // rounded down
-	Binary  bool        `toml:"binary" json:"-"`  // by a tool whose kilo is 1,024
+	ID      string      `toml:"id"`
+	Place   string      `toml:"place"`
+	Printed string      `toml:"printed"`
+	Unit    metric.Unit `toml:"unit"`   // in files if none is printed; a count by default
+	Exact   bool        `toml:"exact"`  // a setting or a count, not rounded
+	Cut     bool        `toml:"cut"`    // rounded down
+	Binary  bool        `toml:"binary"` // by a tool whose kilo is 1,024
 
 	law.Quantity `toml:"-"`
 }
 
 // A Finding compares one figure with its value computed from others, by a formula that a text gives, or by a law.
 type Finding struct {
-	ID         string       `toml:"id" json:"id"`
-	Kind       string       `toml:"kind" json:"kind"`           // the name of a law
-	Place      string       `toml:"place" json:"place"`         // in files if it is not that of the figure
-	Printed    string       `toml:"-" json:"printed,omitempty"` // absent if it is a formula
-	Unit       metric.Unit  `toml:"unit" json:"unit"`           // in files if it is not that of the figure
-	Stands     law.Quantity `toml:"-" json:"stands"`            // what rounding allows for the figure
-	Relation   law.Relation `toml:"-" json:"relation"`
-	Recomputed law.Quantity `toml:"-" json:"recomputed"`
-	Within     float64      `toml:"within" json:"within,omitempty"` // tolerance beyond rounding, as a share; note says why
-	Verdict    string       `toml:"-" json:"verdict"`
-	Shown      Shown        `toml:"-" json:"shown"`
-	Note       string       `toml:"note" json:"note,omitempty"`
-	Automatic  bool         `toml:"-" json:"automatic,omitempty"` // made from a table, not written by hand
+	ID         string       `toml:"id"`
+	Kind       string       `toml:"kind"`  // the name of a law
+	Place      string       `toml:"place"` // in files if it is not that of the figure
+	Printed    string       `toml:"-"`     // absent if it is a formula
+	Unit       metric.Unit  `toml:"unit"`  // in files if it is not that of the figure
+	Stands     law.Quantity `toml:"-"`     // what rounding allows for the figure
+	Relation   law.Relation `toml:"-"`
+	Recomputed law.Quantity `toml:"-"`
+	Within     float64      `toml:"within"` // tolerance beyond rounding, as a share; note says why
+	Agrees     bool         `toml:"-"`
+	Shown      Shown        `toml:"-"`
+	Note       string       `toml:"note"`
 
-	Of      string `toml:"of" json:"-"` // name of a figure, or a formula
-	Equals  string `toml:"equals" json:"-"`
-	AtMost  string `toml:"at_most" json:"-"`
-	AtLeast string `toml:"at_least" json:"-"`
+	Of      string `toml:"of"` // name of a figure, or a formula
+	Equals  string `toml:"equals"`
+	AtMost  string `toml:"at_most"`
+	AtLeast string `toml:"at_least"`
 	formula string // of these three the one that is there
 }
 
 // Shown has a finding's quantities as pages print them, in tables and in prose.
 type Shown struct {
-	Printed         string `json:"printed"`
-	PrintedProse    string `json:"printed_prose"`
-	Recomputed      string `json:"recomputed"`
-	RecomputedProse string `json:"recomputed_prose"`
-	Stands          string `json:"stands"`           // what rounding allows
-	Within          string `json:"within,omitempty"` // the tolerance beyond it
+	Printed, PrintedProse, Recomputed, RecomputedProse string
+
+	Stands string // what rounding allows
+	Within string // the tolerance beyond it
 }
 
 var (
@@ -143,7 +138,7 @@ func LoadDir(dir string) (texts []*File, faults map[string]error, err error) {
 
 // Parse parses the text of the entry with the given number, and checks everything that needs no formula evaluated.
 func Parse(name string, data []byte) (*File, error) {
-	f := &File{SchemaVersion: 1, Figures: map[string]Printed{}, Findings: []Finding{}}
+	f := &File{Figures: map[string]Printed{}}
 	if err := strict.DecodeTOML(data, f); err != nil {
 		return nil, err
 	}
