@@ -155,8 +155,8 @@ func (r *Row) Judge(tell func(Result), remark func(string)) {
 		if !fits(rule, has) || little && r.Early {
 			continue
 		}
-		of := Result{Law: rule.Law, Of: rule.Of, Stands: rule.of(r), Relation: rule.Relation, To: rule.Says, Allowed: rule.to(r),
-			Within: rule.Within, Unit: rule.Unit, Note: rule.Note}
+		of := Result{Law: rule.Law, Of: rule.Of, Stands: rule.of(r), Relation: rule.Relation, To: rule.Says,
+			Allowed: rule.to(r), Within: rule.Within, Unit: rule.Unit, Note: rule.Note}
 		nominal := r.Nominal && (rule.Law == Total || little && r.own&(1<<Rate.place) == 0)
 		if of.Within > 0 && (nominal || rule.Law == Total && r.Sampled) {
 			of.Within = ofNominal

@@ -152,11 +152,12 @@ func digits(text string, at int) int {
 var (
 	// dressed is a number with one kind of mark between its thousands or lakhs, perhaps, and an exponent.
 	dressed = regexp.MustCompile(`\d[\d,.'’_ \x{a0}\x{2009}\x{202f}]*\d(?:[eE][+-]?\d+)?|\d[eE][+-]?\d+`)
-	marked  = regexp.MustCompile(`^(\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?:['’_ \x{a0}\x{2009}\x{202f}]\d{3})+|(?:\.\d{3}){2,}))(\.\d+)?$`)
-	marks   = regexp.MustCompile(`\D`)
-	clock   = regexp.MustCompile(`^(\d+):(\d+):(\d+(?:\.\d+)?)s?$`)
-	gap     = regexp.MustCompile(`([a-zµ]) `)
-	tail    = regexp.MustCompile(`[\d.]+ ?[a-zµ]+$`)
+	marked  = regexp.MustCompile(`^(\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?:['’_ \x{a0}\x{2009}\x{202f}]\d{3})+|` +
+		`(?:\.\d{3}){2,}))(\.\d+)?$`)
+	marks = regexp.MustCompile(`\D`)
+	clock = regexp.MustCompile(`^(\d+):(\d+):(\d+(?:\.\d+)?)s?$`)
+	gap   = regexp.MustCompile(`([a-zµ]) `)
+	tail  = regexp.MustCompile(`[\d.]+ ?[a-zµ]+$`)
 )
 
 // undress writes a number as digits and a point.

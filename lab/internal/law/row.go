@@ -1,7 +1,6 @@
 package law
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -45,7 +44,8 @@ func FigureOf(id string) (f Figure, ok bool) {
 	if v > 100 && !strings.Contains(digits, ".") {
 		v, err = strconv.ParseFloat(digits[:2]+"."+digits[2:], 64)
 	}
-	f = Figure{Name: "p" + strconv.FormatFloat(v, 'g', 6, 64), Unit: metric.Second, place: most + int(math.Round(v*parts/100))}
+	f = Figure{Name: "p" + strconv.FormatFloat(v, 'g', 6, 64), Unit: metric.Second}
+	f.place = most + int(math.Round(v*parts/100))
 	return f, ok && err == nil && v > 0 && v <= 100
 }
 
@@ -87,7 +87,7 @@ type Value struct {
 
 // quantile is where in a row's quantiles one is, or would be.
 func (r *Row) quantile(f Figure) (int, bool) {
-	return slices.BinarySearchFunc(r.Quantiles, f.place, func(v Value, place int) int { return cmp.Compare(v.place, place) })
+	return slices.BinarySearchFunc(r.Quantiles, f.place, func(v Value, place int) int { return v.place - place })
 }
 
 // Set notes a figure. Of several, the first stands, or they add up.
@@ -201,7 +201,7 @@ func (r *Row) unless(of Result) string {
 		{Order, r.Apart != "", r.Apart, 0},
 		{Total, r.Sampled && !counted, "the rate is a mean of samples, or of a part of the window", 0},
 		{Total, !counted && (r.Nominal || Equals.Holds(of.Stands, of.Allowed, nearly)), "the duration is that asked for", 0},
-		{of.Law, r.Averaged && slices.Contains([]string{InFlight, Spread, Total}, of.Law), "the figures are means over several runs", 0},
+		{of.Law, r.Averaged && of.Law != Mean && of.Law != Order, "the figures are means over several runs", 0},
 		{of.Law, r.Doubt != "", r.Doubt, 0},
 	} {
 		if may.law == of.Law && may.be {

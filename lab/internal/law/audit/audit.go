@@ -1,8 +1,8 @@
-// Package audit recomputes what the printed figures of a text imply about each other: deltas, bytes per answer, shares of
-// the line rate, Little's law, sums, one quantity printed twice.
+// Package audit recomputes what the printed figures of a text imply about each other: deltas, sums, bytes per answer,
+// shares of the line rate, Little's law, one quantity printed twice.
 //
-// Figures are read, and rows of tables held against laws, as linerate judge does it with any table. A statement that the
-// text's data cannot support is not a disagreement but a claim, and gets a verdict.
+// Figures are read, and rows of tables held against laws, as linerate judge does it with any table. A statement that
+// the text's data cannot support is not a disagreement but a claim, and gets a verdict.
 package audit
 
 import (
@@ -73,8 +73,8 @@ func (x *Finding) print(q law.Quantity) (table, prose, ends string) {
 	return table, prose, ends
 }
 
-// Of audits every text, in place. The experiments are those that tables name, the hosts those that they were measured on.
-// An error is of the text with that entry.
+// Of audits every text, in place. Experiments and hosts are those that tables may name. An error is of the text with
+// that entry.
 func Of(texts []*File, experiments []*experiment.Experiment, hosts map[string]*host.Profile) (entry string, err error) {
 	b := book{}
 	for _, f := range texts {
@@ -114,8 +114,8 @@ func Of(texts []*File, experiments []*experiment.Experiment, hosts map[string]*h
 //	e08.name            any of these in another entry's text
 type book map[string]*File
 
-// check recomputes one figure. One whose formula is just the name of a printed figure is shown as printed, with its place
-// and unit.
+// check recomputes one figure. One whose formula is just the name of a printed figure is shown as printed, with its
+// place and unit.
 func (b book) check(f *File, x *Finding) (err error) {
 	if p, _ := b.find(f, x.Of); p.Printed != "" {
 		x.Printed, x.Place, x.Unit = p.Printed, cmp.Or(x.Place, p.Place), cmp.Or(x.Unit, p.Unit)
@@ -213,8 +213,8 @@ func (f *File) automatic(t *Table, r *Row) {
 	tell := func(of law.Result) {
 		p := r.figures[metrics[of.Of]]
 		id := strings.TrimSuffix(strings.Join([]string{t.ID, r.ID, of.Law, metrics[of.Of]}, "-"), "-")
-		x := Finding{ID: id, Kind: of.Law, Place: cmp.Or(p.Place, r.place), Printed: p.Printed, Unit: of.Unit, Stands: of.Stands,
-			Relation: of.Relation, Recomputed: of.Allowed, Within: math.Ceil(1e3*of.Within) / 1e3, Note: of.Note}
+		x := Finding{ID: id, Kind: of.Law, Place: cmp.Or(p.Place, r.place), Printed: p.Printed, Unit: of.Unit,
+			Stands: of.Stands, Relation: of.Relation, Recomputed: of.Allowed, Within: math.Ceil(1e3*of.Within) / 1e3, Note: of.Note}
 		if x.judge(); x.Note != "" {
 			f.Findings = append(f.Findings, x)
 		}
@@ -229,9 +229,9 @@ func (f *File) automatic(t *Table, r *Row) {
 	row.Judge(tell, func(string) {})
 }
 
-// answer is the size in bytes of an answer, head and body, if the series printed that of the route. The body of /read is a
-// mean over products drawn at start; two sets of products differ by less than 2 %. Rates count answers and transfers count
-// bytes read. What is in transit at the ends of a window is counted in only one of them, which makes less than 1 %.
+// answer is the size in bytes of an answer, head and body, if the series printed that of the route. The body of /read is
+// a mean over products drawn at start; two sets of products differ by less than 2 %. Rates count answers and transfers
+// count bytes read: what is in transit at the ends of a window is in only one of them, which makes less than 1 %.
 func answer(levels setting.Levels) (law.Quantity, bool) {
 	route, ok := catalog.RouteOf(levels[setting.Route].String())
 	if stack := levels[setting.Stack]; stack.IsZero() || stack.String() == setting.Fiber {

@@ -21,8 +21,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A File is what was carried over by hand from one entry's text, one TOML file in data/texts: its tables, the figures of
-// its sentences, and what they should agree with. The sentences themselves are not in it.
+// A File is what was carried over by hand from one entry's text, one TOML file in data/texts: its tables, the figures
+// of its sentences, and what they should agree with. The sentences themselves are not in it.
 type File struct {
 	Entry     string    `toml:"entry"`
 	Date      string    `toml:"date"` // on which it was published; a text with tables has one
@@ -33,7 +33,7 @@ type File struct {
 	Findings []Finding          `toml:"checks"`
 }
 
-// A Table is one that a text printed: figures of one machine, or of two. Its rows are single runs, so it decides no claim.
+// A Table is one that a text printed, of one machine or of two. Its rows are single runs, so it decides no claim.
 type Table struct {
 	ID          string         `toml:"id"` // in formulas and on pages
 	Place       string         `toml:"place"`

@@ -124,8 +124,8 @@ func ruled(line string) int {
 	return len(strings.FieldsFunc(line, func(r rune) bool { return !strings.ContainsRune(strokes, r) }))
 }
 
-// barred reads a table that has bars between its cells: of Markdown, in a box, in RST's grid, of psql. A rule stands below
-// its head. autocannon's own boxes are left to be read as what a tool prints.
+// barred reads a table that has bars between its cells: of Markdown, in a box, in RST's grid, of psql. A rule stands
+// below its head. autocannon's own boxes are left to be read as what a tool prints.
 func barred(lines []string) (g grid, n int) {
 	columns := 0 // by the rule
 	for ; n < len(lines); n++ {
@@ -203,9 +203,9 @@ func tagged(lines []string) (g grid, n int) {
 	return g, n
 }
 
-// separated reads CSV, or a table whose cells tabs or semicolons separate, up to an empty line. Prose has commas as well:
-// with a space behind them they need two heads that are known, and as many in the next line. What a colon ends is no
-// head, but a key of what a tool printed.
+// separated reads CSV, or a table whose cells tabs or semicolons separate, up to an empty line. Prose has commas as
+// well: with a space behind them they need two heads that are known, and as many in the next line. What a colon ends is
+// no head, but a key of what a tool printed.
 func separated(lines []string) (g grid, n int) {
 	const longest = 4000
 	n = slices.IndexFunc(lines, func(s string) bool { return s == "" || len(s) > longest || strings.HasPrefix(s, fence) })
@@ -227,10 +227,10 @@ func separated(lines []string) (g grid, n int) {
 		}
 		top := read(lines[:min(n, 6)])
 		prose := strings.Contains(lines[0], ", ")
-		if len(top.rows) < 2 || prose && len(top.rows[0]) != len(top.rows[1]) || !top.plan("") || prose && figures(top.columns) == 1 {
-			continue
+		odd := len(top.rows) < 2 || prose && len(top.rows[0]) != len(top.rows[1])
+		if !odd && top.plan("") && !(prose && figures(top.columns) == 1) {
+			return read(lines[:n]), n
 		}
-		return read(lines[:n]), n
 	}
 	return g, 0
 }
@@ -258,9 +258,9 @@ var numbers = later(`(^|[|\s~<>≈])\d`)
 // wordy tells whether a row has no number behind its first cell.
 func wordy(cells []string) bool { return !numbers().MatchString(strings.Join(cells[1:], "|")) }
 
-// plan makes a row of each run, and tells whether the table names any figure. A head may go on in the next row, which has
-// no number then. A table with a figure on each row, and a run in each column, is turned. One whose cells are all the
-// figure that its first head names, or what stands above it, gets a row for each cell.
+// plan makes a row of each run, and tells whether the table names any figure. A head may go on in the next row, which
+// has no number then. A table with a figure on each row, and a run in each column, is turned. One whose cells are all
+// the figure that its first head names, or what stands above it, gets a row for each cell.
 func (g *grid) plan(title string) bool {
 	g.columns = columnsOf(g.rows[0])
 	if len(g.rows) > 2 && len(g.rows[1]) >= len(g.rows[0]) && wordy(g.rows[1]) {
@@ -274,7 +274,9 @@ func (g *grid) plan(title string) bool {
 	}
 	var turned [][]string
 	for n := range g.rows[0] {
-		turned = append(turned, strict.Map(g.rows, func(cells []string) string { return append(slices.Clip(cells[min(n, len(cells)):]), "")[0] }))
+		turned = append(turned, strict.Map(g.rows, func(cells []string) string {
+			return append(slices.Clip(cells[min(n, len(cells)):]), "")[0] // it may be short
+		}))
 	}
 	if columns := columnsOf(turned[0]); figures(columns) > figures(g.columns) {
 		*g = grid{turned, make([]int, len(turned)), columns, true}

@@ -163,7 +163,8 @@ func (r *Report) Nothing() string {
 	case r.Of[Impossible]+r.Of[Unsupported]+r.Of[Sound] > 0:
 		return ""
 	case r.Of[Unread] > 0:
-		why = []string{fmt.Sprintf("%s could not be read, the first since %s", words.Count(r.Of[Unread], "row"), r.Findings[0].Says)}
+		rows := words.Count(r.Of[Unread], "row")
+		why = []string{rows + " could not be read, the first since " + r.Findings[0].Says}
 	case r.Rows == 0 && len(why) == 0:
 		why = []string{"no table has heads as rate, connections, mean (ms) or p99 (ms), and no known tool printed it"}
 	}
@@ -207,7 +208,8 @@ func (j *judge) cell(row *law.Row, c *column, text string) bool {
 	}
 	row.Doubt = cmp.Or(row.Doubt, c.doubt)
 	q := p.Times(law.Exactly(scale))
-	if c.figure.Unit == metric.Count && c.figure != law.Busy && bare && p.Whole && text[0] <= '9' || c.figure == law.Reach {
+	counted := c.figure.Unit == metric.Count && c.figure != law.Busy && bare && p.Whole && text[0] <= '9'
+	if counted || c.figure == law.Reach {
 		q = law.Exactly(q.Value) // 10 connections are not rounded, nor are 10 Gbit/s
 	}
 	row.Nominal = row.Nominal || c.figure == law.Duration && p.Whole
@@ -327,7 +329,7 @@ func (j *judge) end(line int, otherwise string) {
 // whole are names of rows that may be the sum of others.
 var whole = later(`(?i)\b(total|aggregated?|sum|all|overall)\b`)
 
-// lacking says what it takes to hold a row's rate against its latency; empty if nothing is lacking, or neither is there.
+// lacking says what it takes to hold a row's rate against its latency; empty if nothing, or neither is there.
 func lacking(r *law.Row) string {
 	switch {
 	case !r.Rated():
@@ -362,7 +364,8 @@ func (j *judge) columns(all []column) {
 		}
 	}
 	if list, first := heads(func(c column) bool { return c.guessed }); list != "" {
-		j.note("taken for ms, since no unit is given: %s; if it is another, say --unit '%s=us', or latency=us for all", list, first)
+		j.note("taken for ms, since no unit is given: %s; if it is another, say --unit '%s=us', or latency=us for all",
+			list, first)
 	}
 	if list, _ := heads(func(c column) bool { return c.figure == unused && c.head != "" }); list != "" {
 		j.note("not used: %.300s", list)
@@ -376,11 +379,12 @@ func (j *judge) note(format string, args ...any) {
 	}
 }
 
+var broken = map[law.Relation]string{law.Equals: "is not", law.AtMost: "is more than", law.AtLeast: "is less than"}
+
 // says tells the two figures of a result.
 func says(of law.Result) string {
-	relation := map[law.Relation]string{law.Equals: "is not", law.AtMost: "is more than", law.AtLeast: "is less than"}[of.Relation]
 	amount := func(q law.Quantity) string {
 		return strings.ReplaceAll(words.Figure(string(of.Unit), q.Value, nil, nil), "\u00a0", " ")
 	}
-	return fmt.Sprintf("%s, %s, %s %s, %s", of.Of, amount(of.Stands), relation, of.To, amount(of.Allowed))
+	return fmt.Sprintf("%s, %s, %s %s, %s", of.Of, amount(of.Stands), broken[of.Relation], of.To, amount(of.Allowed))
 }

@@ -106,7 +106,8 @@ var heading = later(`^(#+) `)
 
 // line takes a line that is in no table: a tool's, or what is said of the rows below it.
 func (j *judge) line(n int, text string) {
-	if strings.HasPrefix(text, fence) || slices.ContainsFunc(known().Tools, func(t *tool) bool { return t.Begins.in(text) }) {
+	begins := func(t *tool) bool { return t.Begins.in(text) }
+	if strings.HasPrefix(text, fence) || slices.ContainsFunc(known().Tools, begins) {
 		j.output()
 	}
 	if j.pending == nil {
@@ -273,14 +274,12 @@ func columnsOf(heads []string) []column {
 
 // fits tells how many of a figure's base unit one of another is; 0 if it cannot be printed in it.
 func fits(of metric.Unit, in law.Figure) float64 {
-	switch want := in.Unit; {
-	case of == want,
-		of == metric.Ratio && in == law.Busy, // a share is one of a core
-		of == metric.Count && (want == metric.PerSecond || want == metric.BytesPerSecond || want == metric.Bytes), // "12k"
-		of == metric.Bytes && want == metric.BytesPerSecond:                                                       // of "transfer/s"
+	if of == in.Unit || of == metric.Ratio && in == law.Busy { // a share is one of a core
 		return 1
-	case of == metric.BitsPerSecond && want == metric.BytesPerSecond:
-		return 1.0 / 8
 	}
-	return 0
+	return conversions[[2]metric.Unit{of, in.Unit}]
 }
+
+var conversions = map[[2]metric.Unit]float64{{metric.BitsPerSecond, metric.BytesPerSecond}: 1.0 / 8,
+	{metric.Bytes, metric.BytesPerSecond}: 1,                                                                            // of a head as "transfer/s"
+	{metric.Count, metric.PerSecond}:      1, {metric.Count, metric.BytesPerSecond}: 1, {metric.Count, metric.Bytes}: 1} // "12k"
