@@ -190,6 +190,22 @@ func ParseLevel(v any) (Level, error) {
 		strict.Visible(fmt.Sprint(v), 60))
 }
 
+// ParseLevels converts the levels of several settings, and refuses what a setting does not take.
+func ParseLevels(of map[string]any) (Levels, error) {
+	levels := Levels{}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		l, err := ParseLevel(of[name])
+		if err == nil {
+			err = Check(name, l)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		levels[name] = l
+	}
+	return levels, nil
+}
+
 // Int returns the level as a number; ok is false if it is not one.
 func (l Level) Int() (n int64, ok bool) { n, ok = l.v.(int64); return }
 

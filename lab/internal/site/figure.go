@@ -122,11 +122,9 @@ func (s *Site) draw(f figure) (*Figure, error) {
 // choose gives what a figure shows, each with the conditions that it shows: all tables of texts that the experiment
 // repeats and the evidence, or those of them that are named. A claim is about the evidence.
 func (s *Site) choose(f figure) (all []*evidence, err error) {
-	wanted := setting.Levels{}
-	for name, v := range f.Levels {
-		if wanted[name], err = setting.ParseLevel(v); err != nil {
-			return nil, fmt.Errorf("levels: %s: %w", name, err)
-		}
+	wanted, err := setting.ParseLevels(f.Levels)
+	if err != nil {
+		return nil, fmt.Errorf("levels: %w", err)
 	}
 	switch {
 	case s.x[f.Exp] == nil:

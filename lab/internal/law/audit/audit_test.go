@@ -167,7 +167,7 @@ func TestTextsThatAreRefused(t *testing.T) {
 		"[[tables]]\nid = \"t\"\nplace = \"p\"":                                       "needs place, experiment and host",
 		table + `topology = "fleet"`:                                                  "rows: none",
 		table + `topology = "wifi"`:                                                   `topology: "wifi"`,
-		rows(`levels = { speed = 1 }, printed = {}`):                                  "rows[0]: unknown setting",
+		rows(`levels = { speed = 1 }, printed = {}`):                                  "rows[0]: speed: unknown setting",
 		rows(`levels = { connections = "many" }, printed = {}`):                       "rows[0]: ",
 		rows(`levels = {}, printed = { speed = "1" }`):                                "rows[0]: printed: speed: no such metric",
 		rows(`levels = {}, printed = { latency_p50_s = "5" }`):                        `latency_p50_s: "5" is no figure in s`,

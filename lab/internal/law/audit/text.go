@@ -240,7 +240,7 @@ func (t *Table) resolve() (err error) {
 	case len(t.Rows) == 0:
 		return errors.New("rows: none; each run that the table shows is one")
 	}
-	if t.Settings, err = levels(t.Given); err != nil {
+	if t.Settings, err = setting.ParseLevels(t.Given); err != nil {
 		return fmt.Errorf("settings: %w", err)
 	}
 	for i := range t.Rows {
@@ -252,7 +252,7 @@ func (t *Table) resolve() (err error) {
 }
 
 func (r *Row) resolve(t *Table, i int) (err error) {
-	if r.Levels, err = levels(r.Given); err != nil {
+	if r.Levels, err = setting.ParseLevels(r.Given); err != nil {
 		return err
 	}
 	r.ID, r.place, r.Figures, r.figures = "c"+strconv.Itoa(i+1), t.Place, map[string]medians.Figure{}, map[string]Printed{}
@@ -277,21 +277,6 @@ func (r *Row) resolve(t *Table, i int) (err error) {
 	}
 	r.Bound = gate.WallsOf(known, t.LineRateBps).Bound()
 	return nil
-}
-
-func levels(of map[string]any) (setting.Levels, error) {
-	out := setting.Levels{}
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		l, err := setting.ParseLevel(of[name])
-		if err == nil {
-			err = setting.Check(name, l)
-		}
-		if err != nil {
-			return nil, err
-		}
-		out[name] = l
-	}
-	return out, nil
 }
 
 var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
