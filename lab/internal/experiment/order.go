@@ -52,11 +52,8 @@ func Groups(conditions []setting.Levels) [][]int {
 }
 
 // AtOnce tells whether the lab can measure a condition at the same time as others like it, each by a client of its
-// own. A receiver of events at a set rate is such a one: it takes a few hundredths of a core. A receiver that searches
-// for the highest rate takes all there is.
-func AtOnce(levels setting.Levels) bool {
-	return Generator(levels) == setting.Sink && levels.Whole(setting.EventRate, 0) > 0
-}
+// own. A receiver of events is such a one: it takes a few hundredths of a core.
+func AtOnce(levels setting.Levels) bool { return Generator(levels) == setting.Sink }
 
 // DrawBlock gives the order of one block, numbered from 1: the groups in the order drawn, each as the conditions of its
 // slots. Every condition of a group has one slot in each round. A group measured at once has one round, whose order

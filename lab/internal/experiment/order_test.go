@@ -49,11 +49,9 @@ func TestGroupsAreOfWhatCanTakeTurns(t *testing.T) {
 		{"one client has one number of threads", []setting.Levels{own("client_workers", 1.0), own("client_workers", 2.0),
 			own("client_workers", 1.0)}, [][]int{{0, 2}, {1}}},
 		{"others are alone", []setting.Levels{levels("generator", "autocannon"), own(), levels(), own(),
-			levels("generator", "sink")}, [][]int{{0}, {1, 3}, {2}, {4}}},
+			levels("generator", "readers")}, [][]int{{0}, {1, 3}, {2}, {4}}},
 		{"events at a set rate are measured at once", []setting.Levels{events("variant", "async"), own(),
 			events("variant", "batch"), own()}, [][]int{{0, 2}, {1, 3}}},
-		{"who looks for the limit is alone", []setting.Levels{events("event_rate", 0.0), events(), events(),
-			events("event_rate", 0.0)}, [][]int{{0}, {1, 2}, {3}}},
 		{"events, and other cores", []setting.Levels{events("server_cpus", "0"), events("server_cpus", "1"),
 			events("server_cpus", "0")}, [][]int{{0, 2}, {1}}},
 	} {

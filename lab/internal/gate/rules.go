@@ -24,7 +24,6 @@ type Asked struct {
 	Pipelining  int     // requests in flight on each connection
 	Rate        float64 // requests per second; 0 is a closed loop
 	Overload    bool    // the trial is to show that the server cannot keep the rate
-	Refuses     bool    // the receiver has orders to refuse some batches
 	Workers     int     // prefork workers; 0 if there are none
 	WindowS     float64 // seconds, of all slots; 0 if unknown
 	SlotS       float64 // seconds; 0 if the trial is in one piece
@@ -47,9 +46,7 @@ func Judge(figures map[string]float64, a Asked) []Finding {
 	claimed := func(metrics ...string) bool {
 		return slices.ContainsFunc(metrics, func(name string) bool { return slices.Contains(a.Claimed, name) })
 	}
-	if !a.Refuses { // else the experiment asked for refusals
-		t.most(WrongAnswer, "non_2xx", true, 0, "%.0f answers were not 2xx")
-	}
+	t.most(WrongAnswer, "non_2xx", true, 0, "%.0f answers were not 2xx")
 	counts := a.Generator != Sink && a.Generator != Readers // receivers of events do not count failed connections
 	t.most(Errors, "errors", counts, figures["timeouts"], "%.0f errors, %.0f of them timeouts", figures["timeouts"])
 	t.most(Errors, "timeouts", counts, 0, "%.0f requests timed out")

@@ -29,7 +29,6 @@ func TestRules(t *testing.T) {
 	}{
 		{"nothing", nil, nil, "", ""},
 		{"an answer that was not 2xx", values{"non_2xx": 1}, nil, WrongAnswer, "non_2xx"},
-		{"one that was asked for", values{"non_2xx": 1}, func(a *Asked) { a.Refuses = true }, "", ""},
 		{"statuses missing", values{"non_2xx": absent}, nil, NoTelemetry, "non_2xx"},
 		{"a timeout, which is among the errors too", values{"errors": 3, "timeouts": 3}, nil, Errors, "timeouts"},
 		{"an error", values{"errors": 1}, nil, Errors, "errors"},

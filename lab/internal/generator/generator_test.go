@@ -115,15 +115,15 @@ func TestFigures(t *testing.T) {
 		{"no answer", setting.Autocannon, printed(setting.Autocannon, `"2xx":0`, `"throughput":{"total":0}`), false,
 			map[string]float64{"requests": 0, "response_bytes": absent, "latency_p50_s": absent, "latency_max_s": absent}, nil},
 
-		{"a sink", setting.Sink, printed(setting.Sink, `"limit_per_s":64000`), true, map[string]float64{
+		{"a sink", setting.Sink, printed(setting.Sink), true, map[string]float64{
 			"requests": 10, "duration_s": 2, "throughput_rps": 5, "non_2xx": 1,
 			"delivered_per_s": 1500, "offered_per_s": 2000, "delivered_share": 0.75, "logged_per_s": 1450, "lost_per_s": 75,
 			"duplicate_events": 7, "unaccounted_events": 10, "arrived_share": 0.9, "backlog_growth_per_s": 425,
 			"events_per_batch": 300, "sink_in_flight_max": 4, "add_p99_s": 0.002, "pace_lag_p99_s": 0.0003, "delivery_p50_s": 0.1,
-			"delivery_p99_s": 0.5, "limit_per_s": 64000}, nil},
+			"delivery_p99_s": 0.5}, nil},
 		{"what a sink did not see", setting.Sink, printed(setting.Sink, `"requests":0`, `"refused":0`, `"events":0`, `"delivery_s"`,
 			`"pace_lag_s"`), false, map[string]float64{"delivered_per_s": 0, "pace_lag_p99_s": absent, "delivery_p50_s": absent,
-			"events_per_batch": absent, "limit_per_s": absent, "errors": absent}, nil},
+			"events_per_batch": absent, "errors": absent}, nil},
 		{"a clock that was set back", setting.Sink, printed(setting.Sink, `"backlog_start":-10`), false,
 			map[string]float64{"backlog_growth_per_s": 435}, nil},
 

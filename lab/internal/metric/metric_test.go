@@ -60,7 +60,7 @@ func TestNamesAgreeWithUnits(t *testing.T) {
 func TestWhatMeasuresTheClient(t *testing.T) {
 	for name, want := range map[string]bool{
 		"throughput_rps": true, "latency_p99_s": true, "transfer_bytes_per_s": true, "line_rate_share": true,
-		"throughput_per_worker_rps": true, "delivered_per_s": true, "limit_per_s": true,
+		"throughput_per_worker_rps": true, "delivered_per_s": true,
 		"server_cpu_per_request_s": false, "client_cpu_per_request_s": false, "workers": false, "threads_per_worker": false,
 		"response_bytes": false, "arrived_share": false, "server_cpu_per_event_s": false,
 	} {

@@ -164,7 +164,7 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 	a := gate.Asked{
 		Generator: experiment.Generator(levels), Connections: levels.Whole(setting.Connections, 0),
 		Pipelining: levels.Whole(setting.Pipelining, 1), Rate: float64(levels.Whole(setting.Rate, 0)),
-		Refuses: levels.Whole(setting.SinkErrors, 0) > 0, WindowS: windowS,
+		WindowS: windowS,
 	}
 	switch a.Generator {
 	case setting.Readers:

@@ -141,8 +141,8 @@ func TestWhatATrialWasAskedFor(t *testing.T) {
 		{"made-up", levels("fortio", setting.Levels{"rate": setting.Int(900), "overload": setting.Bool(true)}),
 			gate.Asked{Generator: "fortio", Pipelining: 1, Rate: 900, Overload: true, Workers: 5}},
 		{"made-up", levels("fortio", nine), gate.Asked{Generator: "fortio", Connections: 9, Pipelining: 1}},
-		{"made-up", levels("sink", setting.Levels{"server": setting.String("producer"), "sink_errors_permille": setting.Int(5)}),
-			gate.Asked{Generator: "sink", Pipelining: 1, Refuses: true}},
+		{"made-up", levels("sink", setting.Levels{"server": setting.String("producer")}),
+			gate.Asked{Generator: "sink", Pipelining: 1}},
 		// Nothing is in flight on a stream.
 		{"made-up", levels("readers", setting.Levels{"server": setting.String("fanout"), "connections": setting.Int(9)}),
 			gate.Asked{Generator: "readers", Connections: 9}},

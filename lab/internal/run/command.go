@@ -67,16 +67,7 @@ func (l load) counts() time.Duration {
 // server is the server's command line. The script starts every server, itself or through another
 // command.
 func (l load) server() []string {
-	s := l.levels
-	// A producer of events gets no rate where its receiver searches for the limit and sets the rate
-	// itself. It gets no attempts unless the library's variant runs, which alone retries a batch.
-	if l.serves.Events && searches(s) {
-		s = s.Without(setting.EventRate)
-	}
-	if l.serves.Events && s[setting.Variant] != setting.String(setting.Library) {
-		s = s.Without(setting.Attempts)
-	}
-	words, env := l.serves.Line(l.at, s)
+	words, env := l.serves.Line(l.at, l.levels)
 	argv := []string{scriptPath("server.sh")}
 	for _, one := range env {
 		argv = append(argv, "--env", one)
@@ -89,9 +80,6 @@ func (l load) server() []string {
 	}
 	return append(append(argv, "--command", "--"), words...)
 }
-
-// searches reports whether the receiver searches for the limit, since no rate is set.
-func searches(s setting.Levels) bool { return s[setting.EventRate] == setting.Int(0) }
 
 // client is the command line that a reader would type for this condition alone, with the time that counts.
 func (l load) client(counts time.Duration) []string {
@@ -107,10 +95,6 @@ func (l load) client(counts time.Duration) []string {
 		script = "sink.sh"
 		argv = append(argv, "--producer", l.addr())
 		given(setting.SinkLatencyMs, "--latency-ms")
-		given(setting.SinkErrors, "--errors-permille")
-		if searches(l.levels) {
-			argv = append(argv, "--find-limit")
-		}
 	case l.serves.Streams: // the readers of event streams, which give likes besides
 		script = "readers.sh"
 		argv = append(argv, "--server", l.addr())
@@ -151,14 +135,10 @@ func (l load) subject(link measure.Link) measure.Subject {
 		Within: 20 * time.Second, Self: l.Lab, Link: link}
 }
 
-// piece is the condition's client, if it cannot take turns. A receiver that searches for the limit tries up to
-// eight rates for a whole window, each after the producer has recovered.
+// piece is the condition's client, if it cannot take turns.
 func (l load) piece() measure.Piece {
 	p := measure.Piece{Grace: 15 * time.Second, Warmup: seconds(l.Experiment.Block.WarmupS), Lasting: l.client,
 		Parse: func(printed []byte) (*measure.Result, error) { return generator.Parse(l.asked.Generator, printed) }}
-	if searches(l.levels) {
-		p.Grace = 90 * time.Second
-	}
 	if l.serves.Routed() {
 		p.Check = l.check
 	}

@@ -223,9 +223,8 @@ func (p Plan) spec() wire.Spec {
 // BlockTime is about how long a block of an experiment takes.
 func BlockTime(x *experiment.Experiment) (total time.Duration) {
 	const (
-		overhead  = 600 * time.Millisecond // to start and stop the servers of a group and a client, and to calibrate
-		searching = 7500 * time.Millisecond
-		fill      = 20 * time.Millisecond // of a slot, before it counts
+		overhead = 600 * time.Millisecond // to start and stop the servers of a group and a client, and to calibrate
+		fill     = 20 * time.Millisecond  // of a slot, before it counts
 	)
 	each := seconds(x.Block.WarmupS) + time.Duration(x.Block.Rounds)*(seconds(x.Block.SlotS)+fill)
 	if x.Profile != nil {
@@ -233,11 +232,8 @@ func BlockTime(x *experiment.Experiment) (total time.Duration) {
 	}
 	all := x.Conditions()
 	for _, g := range x.Groups() {
-		one, s := each, x.Fixed().With(all[g[0]])
-		if searches(s) {
-			one += searching
-		}
-		if !experiment.AtOnce(s) {
+		one := each
+		if !experiment.AtOnce(x.Fixed().With(all[g[0]])) {
 			one *= time.Duration(len(g))
 		}
 		total += overhead + one

@@ -40,9 +40,7 @@ const (
 	RFS           = "rfs"
 	Variant       = "variant"
 	EventRate     = "event_rate"
-	Attempts      = "attempts"
 	SinkLatencyMs = "sink_latency_ms"
-	SinkErrors    = "sink_errors_permille"
 	Likes         = "likes"
 	Writers       = "writers"
 )
@@ -58,7 +56,6 @@ const (
 	Autocannon = gate.Autocannon
 	Sink       = gate.Sink
 	Readers    = gate.Readers
-	Library    = "batch" // the variant in lab/batch
 
 	// Whose answers the lab knows; the first is also a stack, and the server where none is named.
 	Fiber = "fiber"

@@ -100,8 +100,6 @@ func Metric(name string) string {
 	switch name {
 	case "delivered_per_s", "logged_per_s":
 		return "the rate " + LowerFirst(m.Label)
-	case "limit_per_s":
-		return "the highest rate delivered"
 	}
 	if strings.HasPrefix(name, "latency_") && !strings.Contains(strings.ToLower(m.Label), "latency") {
 		return LowerFirst(m.Label) + " latency"
