@@ -27,7 +27,6 @@ name = "variant"
 levels = ["batch", "pool-10"]
 [profile]
 seconds = 1
-compare = "variant"
 [block]
 slot_s = 1
 rounds = 1

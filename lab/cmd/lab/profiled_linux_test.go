@@ -30,7 +30,6 @@ name = "stack"
 levels = ["fasthttp", "net-http"]
 [profile]
 seconds = 1
-compare = "stack"
 [block]
 slot_s = 0.1
 rounds = 5

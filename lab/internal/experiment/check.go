@@ -104,21 +104,21 @@ func (x *Experiment) checkLevels() error {
 		f := &x.Factors[i]
 		for _, v := range f.Levels {
 			l, err := x.level(f.Name, v)
-			if n := len(f.levels); err == nil && n > 0 && f.levels[n-1].Compare(l) >= 0 {
+			if n := len(f.All); err == nil && n > 0 && f.All[n-1].Compare(l) >= 0 {
 				err = fmt.Errorf("%q: levels must rise, so that first and last mean the same everywhere", f.Name)
 			}
 			if err != nil {
 				return fmt.Errorf("factors[%d]: %w", i, err)
 			}
-			f.levels = append(f.levels, l)
+			f.All = append(f.All, l)
 		}
-		if len(f.levels) < 2 {
+		if len(f.All) < 2 {
 			return fmt.Errorf("factors[%d]: %q needs at least two levels", i, f.Name)
 		}
 		if _, twice := set[f.Name]; twice {
 			return fmt.Errorf("factors[%d]: %q is set twice", i, f.Name)
 		}
-		set[f.Name] = f.levels[0]
+		set[f.Name] = f.All[0]
 	}
 	for _, levels := range x.Conditions() {
 		if err := x.possible(x.fixed.With(levels)); err != nil {
@@ -217,8 +217,7 @@ func (x *Experiment) checkTimes() error {
 // checkProfile refuses profiles that could not be taken, and tables of what is not there.
 func (x *Experiment) checkProfile() (err error) {
 	factors, r := strict.Map(x.Factors, factorName), x.Relative
-	if p := x.Profile; p != nil {
-		err = among("profile.compare", p.Compare, factors)
+	if x.Profile != nil {
 		for _, s := range x.Loaded() {
 			if !s.takes("sockets") {
 				err = fmt.Errorf("profile: the %s server has no profiles", s.Name)
@@ -235,7 +234,7 @@ func (x *Experiment) checkProfile() (err error) {
 	case r.OwnWork && r.Metric != "server_cpu_per_request_s":
 		return fmt.Errorf("relative: own_work: the client has no part in %s; leave own_work out", r.Metric)
 	}
-	if r.to, err = levelOf(x.Factors, r.Over, r.To); err != nil {
+	if r.Level, err = levelOf(x.Factors, r.Over, r.To); err != nil {
 		err = fmt.Errorf("relative.to: %w", err)
 	}
 	return cmp.Or(among("relative.metric", r.Metric, metric.Names()), among("relative.over", r.Over, factors), err)

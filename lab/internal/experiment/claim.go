@@ -83,8 +83,8 @@ type Claim struct {
 	// Levels has an order of its own, so that a factor of many words, which have none, can hold claims about some.
 	Levels []any `toml:"levels" json:"levels,omitempty"`
 
-	at     setting.Levels
-	levels []setting.Level
+	Where    setting.Levels  `toml:"-" json:"-"` // At, parsed
+	Compared []setting.Level `toml:"-" json:"-"` // Levels, parsed, in the order in which the claim compares them
 }
 
 // Needs are a claim's preconditions. If one is unmet, the claim is not applicable to the run: a machine that could not
@@ -113,22 +113,12 @@ func (c Claim) Edges() (low, high float64) {
 	return *cmp.Or(c.AtLeast, new(math.Inf(-1))), *cmp.Or(c.AtMost, new(math.Inf(1)))
 }
 
-// Absent tells whether the claim says that a package is gone from a profile.
-func (c Claim) Absent() bool { return c.Package != "" && c.AtMost != nil && *c.AtMost == 0 }
-
 // Subject is the package or the kind of work that a claim about a profile is about.
 func (c Claim) Subject() string { return cmp.Or(profile.Work(c.Work).Words(), c.Package) }
 
-// Where returns the levels that the claim is limited to.
-func (c Claim) Where() setting.Levels { return c.at }
-
-// Compared returns the levels of Over that the claim is limited to, in the order in which it compares them; nil if it
-// compares all.
-func (c Claim) Compared() []setting.Level { return c.levels }
-
 // Covers tells whether the claim is about a condition with these levels, all of the design's settings among them.
 func (c Claim) Covers(whole setting.Levels) bool {
-	return c.at.In(whole) && (len(c.levels) == 0 || slices.Contains(c.levels, whole[c.Over]))
+	return c.Where.In(whole) && (len(c.Compared) == 0 || slices.Contains(c.Compared, whole[c.Over]))
 }
 
 // takes are the fields that a kind of claim takes of those that not all take: each of these words, one or more of those
@@ -144,7 +134,7 @@ var takes = map[Kind]string{
 
 // fits reports a field that the kind takes and the claim lacks, or the other way round.
 func (c *Claim) fits() error {
-	known := []string{"", "id", "kind", "owner", "text", "why", "about", "needs", "at"}
+	known := []string{"-", "id", "kind", "owner", "text", "why", "about", "needs", "at"}
 	given := map[string]bool{}
 	for field, v := range reflect.ValueOf(*c).Fields() {
 		given[field.Tag.Get("toml")] = !v.IsZero()
@@ -267,13 +257,13 @@ func (x *Experiment) checkBars(c *Claim) error {
 func (c *Claim) resolve(factors []Factor) error {
 	for n, v := range c.Levels {
 		l, err := levelOf(factors, c.Over, v)
-		if err == nil && slices.Contains(c.levels, l) {
+		if err == nil && slices.Contains(c.Compared, l) {
 			err = fmt.Errorf("%s is there twice", l)
 		}
 		if err != nil {
 			return fmt.Errorf("levels[%d]: %w", n, err)
 		}
-		c.levels = append(c.levels, l)
+		c.Compared = append(c.Compared, l)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.At)) {
 		l, err := levelOf(factors, name, c.At[name])
@@ -283,7 +273,7 @@ func (c *Claim) resolve(factors []Factor) error {
 		if err != nil {
 			return fmt.Errorf("at.%s: %w", name, err)
 		}
-		c.at = c.at.With(setting.Levels{name: l})
+		c.Where = c.Where.With(setting.Levels{name: l})
 	}
 	return nil
 }
@@ -296,8 +286,8 @@ func levelOf(factors []Factor, name string, v any) (setting.Level, error) {
 		return setting.Level{}, fmt.Errorf("no factor of that name; %s", strict.Instead(name, known))
 	}
 	l, err := setting.ParseLevel(v)
-	if err == nil && !slices.Contains(f.levels, l) {
-		known := strict.Map(f.levels, setting.Level.String)
+	if err == nil && !slices.Contains(f.All, l) {
+		known := strict.Map(f.All, setting.Level.String)
 		err = fmt.Errorf("%s is no level of %s; %s", l, name, strict.Instead(l.String(), known))
 	}
 	return l, err

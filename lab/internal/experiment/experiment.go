@@ -64,13 +64,10 @@ type Factor struct {
 	Name   string `toml:"name" json:"name"`
 	Levels []any  `toml:"levels" json:"levels"`
 
-	levels []setting.Level
+	All []setting.Level `toml:"-" json:"-"` // the levels, parsed
 }
 
 func factorName(f Factor) string { return f.Name }
-
-// All are the factor's levels, in its order.
-func (f Factor) All() []setting.Level { return slices.Clone(f.levels) }
 
 // A Block says how the time of one block of a run is divided. The servers of its conditions are started afresh, and
 // each condition gets its turns, called slots.
@@ -80,10 +77,9 @@ type Block struct {
 	WarmupS float64 `toml:"warmup_s" json:"warmup_s"` // seconds of load on each server before its first slot
 }
 
-// A Profile says how profiles are taken and compared.
+// A Profile says how profiles are taken.
 type Profile struct {
 	Seconds float64 `toml:"seconds"` // length of one profile, in whole seconds
-	Compare string  `toml:"compare"` // factor whose last level is compared with its first
 }
 
 // A Relative asks for a table: a metric at each level of a factor, over the same metric at one of them.
@@ -93,11 +89,8 @@ type Relative struct {
 	To      any    `toml:"to"`
 	OwnWork bool   `toml:"own_work"` // the same ratios, too, without the client's work on the server's core
 
-	to setting.Level
+	Level setting.Level `toml:"-"` // To, parsed: all others are relative to it
 }
-
-// Level is the level that all others are relative to.
-func (r *Relative) Level() setting.Level { return r.to }
 
 // Load reads one experiment. Errors name the file and, if possible, the line.
 func Load(path string) (*Experiment, error) {
@@ -158,7 +151,7 @@ func (x *Experiment) Conditions() []setting.Levels {
 	for _, f := range x.Factors {
 		var next []setting.Levels
 		for _, c := range conds {
-			for _, l := range f.levels {
+			for _, l := range f.All {
 				next = append(next, c.With(setting.Levels{f.Name: l}))
 			}
 		}
@@ -200,8 +193,6 @@ func Generator(s setting.Levels) string {
 // Demands are what it takes to measure a design and to decide one of its claims.
 type Demands struct {
 	Cores    int   // logical CPUs of the server's host; 0 if any number will do
-	Fleet    bool  // whether one machine is not enough
-	Wire     bool  // whether it is for a wire between two network namespaces
 	LineRate bool  // whether the claim needs a known line rate
 	Root     bool  // whether it changes kernel settings that only root may change
 	Files    int64 // that server and client each have open
@@ -212,8 +203,7 @@ const filesBeside = 64
 
 // Needs gives what it takes to decide a claim.
 func (x *Experiment) Needs(c Claim) Demands {
-	d := Demands{Cores: c.Needs.Cores, LineRate: c.Needs.LineRate, Fleet: x.Topology.Kind == "fleet",
-		Wire: x.Topology.Kind == "netns", Files: filesBeside}
+	d := Demands{Cores: c.Needs.Cores, LineRate: c.Needs.LineRate, Files: filesBeside}
 	for _, levels := range x.whole() {
 		d.Root = d.Root || len(Turns(levels)) > 0
 		d.Files = max(d.Files, filesBeside+int64(levels.Whole(setting.Connections, 0)))

@@ -122,8 +122,8 @@ func TestReadsEveryField(t *testing.T) {
 		t.Errorf("withdrawn %+v", w)
 	}
 	x = parse(t, relative)
-	if x.Relative.Level() != setting.Int(2) {
-		t.Errorf("it is relative to %s", x.Relative.Level())
+	if x.Relative.Level != setting.Int(2) {
+		t.Errorf("it is relative to %s", x.Relative.Level)
 	}
 }
 
@@ -153,8 +153,8 @@ func TestConditionsAreAllCombinationsFirstFactorSlowest(t *testing.T) {
 func TestAClaimIsKeptToLevels(t *testing.T) {
 	x := parse(t, with(t, whole, "margin = 0.1", "margin = 0.1\nlevels = [4, 1]\nat = { pipelining = 10 }"))
 	c := x.Claims[0]
-	if fmt.Sprint(c.Compared()) != "[4 1]" || c.Where().Key() != "pipelining=10" {
-		t.Errorf("it compares %v where %v", c.Compared(), c.Where())
+	if fmt.Sprint(c.Compared) != "[4 1]" || c.Where.Key() != "pipelining=10" {
+		t.Errorf("it compares %v where %v", c.Compared, c.Where)
 	}
 	for _, is := range []struct {
 		workers, pipelining int64

@@ -66,15 +66,12 @@ func (x *Experiment) Bars(c Claim) string {
 	if x.locks != nil {
 		return x.locks.Claims[c.ID].Bars
 	}
-	// Claims that had a kind of their own keep the digest that runs have: a count, and a package
-	// that is gone.
+	// Counts had a kind of their own, and keep the digest that runs have.
 	switch low, high := c.Edges(); {
 	case c.Equals != "":
 		c.Kind = "count"
 	case c.Kind == Value && low == high && low == math.Trunc(low):
 		c.Kind, c.Plus, c.AtLeast, c.AtMost = "count", int64(low), nil, nil
-	case c.Absent():
-		c.Kind, c.AtMost = "absent", nil
 	}
 	return digest(c)
 }

@@ -7,7 +7,7 @@ import (
 
 // Designs of other shapes than whole: with profiles, with a producer of events, and with servers of its own.
 var (
-	profiling = strings.Replace(whole, "[block]", "[profile]\nseconds = 2\ncompare = \"workers\"\n[block]", 1) +
+	profiling = strings.Replace(whole, "[block]", "[profile]\nseconds = 2\n[block]", 1) +
 		claim("seen", "share", "It is seen.", `profile = "block"`, `package = "github.com/brianvoe/gofakeit"`,
 			"at_least = 0.01") +
 		claim("writes", "share", "It writes.", `profile = "cpu"`, `work = "write"`, "at_most = 0.5")
@@ -127,9 +127,8 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 			{"to = 2", "to = 2\nown_work = true", "own_work"},
 		},
 		profiling: {
-			{`compare = "workers"`, `compare = "route"`, `profile.compare "route": unknown`},
 			{"seconds = 2\n", "seconds = 2.5\n", "profile.seconds = 2.5: net/http/pprof takes whole seconds"},
-			{"[profile]\nseconds = 2\ncompare = \"workers\"\n", "", `claims[6] "seen": profile: the experiment takes none`},
+			{"[profile]\nseconds = 2\n", "", `claims[6] "seen": profile: the experiment takes none`},
 			{`profile = "block"`, `profile = "threads"`, `claims[6] "seen": profile "threads": unknown; there are`},
 			{"work = \"write\"\n", "", `claims[7] "writes": kind "share" lacks package or work`},
 			{"work = \"write\"", "work = \"write\"\npackage = \"sync\"", `package and work exclude each other`},

@@ -65,13 +65,13 @@ func (p Plan) find() (*host.Programs, error) {
 // as that shows without trying; empty where nothing shows.
 func (p Plan) unreachable() string {
 	x := p.Experiment
-	needs := x.Least()
+	needs, fleet := x.Least(), p.inFleet()
 	switch {
-	case needs.Fleet && p.Fleet == nil:
+	case fleet && p.Fleet == nil:
 		return "needs several machines; name those that load by --client"
-	case !needs.Fleet && p.Fleet != nil:
+	case !fleet && p.Fleet != nil:
 		return "loads from this machine alone; --client is for experiments on several"
-	case needs.Fleet && len(x.Conditions()) < 2:
+	case fleet && len(x.Conditions()) < 2:
 		return "compares numbers of clients, and there are too few"
 	}
 	why := needs.Lacks(p.Host.Cores, x.Topology)

@@ -15,10 +15,10 @@ import (
 // criterionOf says in words what makes a claim hold, to continue "holds if".
 func criterionOf(c experiment.Claim) string {
 	what, over, where := words.Metric(c.Metric), setting.Phrase(c.Over), ""
-	if at := setting.LimitTo(c.Where()); at != "" {
+	if at := setting.LimitTo(c.Where); at != "" {
 		where = at + ", "
 	}
-	levels := strict.Map(c.Compared(), setting.LevelPhrase)
+	levels := strict.Map(c.Compared, setting.LevelPhrase)
 	all := "all levels of " + over
 	if levels != nil {
 		all = fmt.Sprintf("the levels %s of %s", words.List(levels), over)

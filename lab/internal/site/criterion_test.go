@@ -40,7 +40,7 @@ settings = { route = "/read", connections = 100 }
 factors = [`+factors+`]
 budget_s = 60
 block = { slot_s = 1, rounds = 1, warmup_s = 0 }
-profile = { seconds = 1, compare = "workers" }
+profile = { seconds = 1 }
 claims = [{ id = "c", text = "t", why = "Made up.", `+c.claim+` }]
 `))
 		if err != nil {

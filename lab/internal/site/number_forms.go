@@ -293,7 +293,7 @@ func (q query) set() (Number, error) {
 		fixed, chosen = q.e.newest().Settings, map[string]float64{"line_rate_bps": q.e.newest().Topology.LineRateBps}
 	} else {
 		for _, f := range q.x.Factors {
-			all[f.Name] = words.List(strict.Map(f.All(), setting.LevelCell))
+			all[f.Name] = words.List(strict.Map(f.All, setting.LevelCell))
 		}
 	}
 	for name, l := range fixed {

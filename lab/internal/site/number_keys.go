@@ -85,7 +85,7 @@ func (s *Site) countClaims() map[string]Number {
 		for _, c := range x.Claims {
 			n["all"]++
 			switch d := x.Needs(c); {
-			case d.Fleet:
+			case x.Topology.Kind == "fleet":
 				n["machines"]++
 			case d.Cores > 2: // the smallest machine on which the lab runs
 				n["cores"]++
@@ -93,7 +93,7 @@ func (s *Site) countClaims() map[string]Number {
 				n["root"]++
 			default:
 				n["here"]++
-				if d.Wire {
+				if x.Topology.Kind == "netns" {
 					n["wire"]++
 				}
 			}

@@ -252,7 +252,7 @@ func (s *Site) relative(f figure, e *evidence) (Chart, error) {
 					one.label = cmp.Or(e.x.Server(c.Levels).Title, one.label)
 				}
 				for _, claim := range e.x.Claims {
-					levels := claim.Compared()
+					levels := claim.Compared
 					if len(levels) == 2 && claim.Metric == of.Metric && levels[1] == c.Levels[of.Over] && setting.LevelCell(levels[0]) == of.To {
 						said, _ := e.Claim(claim.ID)
 						one.verdict = said.Verdict

@@ -31,9 +31,9 @@ func figures(x *experiment.Experiment, c experiment.Claim) []float64 {
 
 // in makes up a run in which a claim's figure is so: at its last level of a ratio over that at its first.
 func in(x *experiment.Experiment, c experiment.Claim, figure float64, wall gate.Bound, blocks int) *results.File {
-	along := c.Compared()
+	along := c.Compared
 	for _, levels := range x.Conditions() {
-		if level := levels[c.Over]; c.Compared() == nil && !slices.Contains(along, level) {
+		if level := levels[c.Over]; c.Compared == nil && !slices.Contains(along, level) {
 			along = append(along, level)
 		}
 	}

@@ -195,7 +195,7 @@ func (rec *record) strata(c experiment.Claim) (out [][]setting.Levels) {
 		}
 		out[at[key]] = append(out[at[key]], levels)
 	}
-	place := func(levels setting.Levels) int { return slices.Index(c.Compared(), levels[c.Over]) }
+	place := func(levels setting.Levels) int { return slices.Index(c.Compared, levels[c.Over]) }
 	for _, s := range out { // in which all have the same place, if the claim names none
 		slices.SortStableFunc(s, func(a, b setting.Levels) int { return place(a) - place(b) })
 	}

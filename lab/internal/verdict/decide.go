@@ -140,7 +140,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	all := rec.comparisons(c)
 	switch {
 	case len(rec.conds) == 0:
-		return say(NotApplicable, "the run has no condition %s", setting.LimitTo(c.Where()))
+		return say(NotApplicable, "the run has no condition %s", setting.LimitTo(c.Where))
 	case len(all) == 0:
 		return say(NotApplicable, "nothing to compare: the run lacks levels of %s", setting.Phrase(cmp.Or(c.Over, c.Equals)))
 	}

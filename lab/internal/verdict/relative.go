@@ -35,9 +35,9 @@ func (d *decider) relative() *Relative {
 	}
 	rec := &record{runs: d.like(), conds: x.Conditions()}
 	claim := experiment.Claim{Kind: experiment.Ratio, Metric: asked.Metric, Over: asked.Over}
-	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: setting.LevelCell(asked.Level())}
+	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: setting.LevelCell(asked.Level)}
 	for _, levels := range rec.conds {
-		base := levels.With(setting.Levels{asked.Over: asked.Level()})
+		base := levels.With(setting.Levels{asked.Over: asked.Level})
 		row := RelativeRow{Level: setting.LevelCell(levels[asked.Over]), Base: levels.Key() == base.Key()}
 		if !row.Base {
 			all := []*comparison{{metric: asked.Metric, over: asked.Over, a: levels, b: base, band: band{0, math.Inf(1)}}}

@@ -53,7 +53,7 @@ func designed(t testing.TB, factors string, claims ...string) *experiment.Experi
 func profileDesign(t testing.TB, claims ...string) *experiment.Experiment {
 	t.Helper()
 	return design(t, `factors = [{ name = "index", levels = ["gofakeit", "pool"] }]
-profile = { seconds = 1, compare = "index" }`, claims)
+profile = { seconds = 1 }`, claims)
 }
 
 func design(t testing.TB, factors string, claims []string) *experiment.Experiment {

@@ -63,7 +63,7 @@ func (m *comparison) figures(c experiment.Claim) string {
 		if c.Profile != "" {
 			name = fmt.Sprintf("the share of %s in the %s", c.Subject(), profile.Kind(c.Profile).Doc().Name)
 		}
-		if len(m.a) > len(c.Where()) {
+		if len(m.a) > len(c.Where) {
 			name += " " + setting.LimitTo(m.a)
 		}
 	}
