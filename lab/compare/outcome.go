@@ -15,8 +15,8 @@ const (
 	Same      Verdict = "same"      // the whole interval lies within the margin
 	Undecided Verdict = "undecided" // the interval holds both 1 and a ratio beyond the margin, or the A/A control differed
 	Invalid   Verdict = "invalid"   // faults refused so many trials that the rest tell nothing
-	Failing   Verdict = "failing"   // more answers failed than a verdict bears, or other shares of those of the two: nothing is said of cost
-	Uncosted  Verdict = "uncosted"  // only addresses are known, so no CPU time was read, and nothing is said of cost
+	Failing   Verdict = "failing"   // too many answers failed, or unequal shares of the two: no verdict on cost
+	Uncosted  Verdict = "uncosted"  // without processes there is no CPU time, and so no verdict on cost
 )
 
 // Verdicts lists the verdicts.

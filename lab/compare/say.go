@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// several is from which ratio on a server is said to cost so many times as much.
+// several is the ratio from which a server costs so many times as much.
 const several = 3
 
 // Sentence is a decided comparison in words.
@@ -29,8 +29,9 @@ func (c Comparison) Sentence(margin float64) string {
 	return fmt.Sprintf("the same within %s %%%s: %s", strconv.FormatFloat(100*margin, 'g', 10, 64), though, says)
 }
 
-// change is a ratio as "4.2 % more", and its interval in one direction whatever the word: "+3.1 to +5.3 %", or "up to
-// +5.3 %" where it begins at equality. Ends are rounded outwards, so that no more is said than the interval holds.
+// change is a ratio as "4.2 % more", and its interval in one direction whatever the word: "+3.1 to
+// +5.3 %", or "up to +5.3 %" where it begins at equality. It rounds ends outwards, so that it
+// claims no more than the interval holds.
 func change(ratio, low, high float64) (by, from string) {
 	word, least, most := "more", 100*(low-1), 100*(high-1)
 	if ratio < 1 {
@@ -86,7 +87,8 @@ func end(v float64, round func(float64) float64) string {
 	return fixed(p, 1) + " % more"
 }
 
-// SoFar is what is known of a server's cost while it is measured, or of its throughput where no cost can be read.
+// SoFar is the state of a server's cost during the measurement, or of its throughput where no cost
+// can be read.
 func (c Comparison) SoFar() string {
 	r, of := c.CPUPerRequest, "CPU a request"
 	if r == nil {

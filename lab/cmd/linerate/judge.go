@@ -18,8 +18,8 @@ import (
 
 type judgeCall struct {
 	File   string   `arg:"" help:"A text with tables, or with what load generators printed; - is standard input."`
-	Given  []string `placeholder:"FIGURE=VALUE" sep:"none" help:"A figure that all rows have and the file does not say, as connections=64 or line=10Gbit/s. May be given several times."`
-	Unit   []string `placeholder:"HEAD=UNIT" sep:"none" help:"The unit of a column whose head has none, as p99=us; latency=us is of all latencies. May be given several times."`
+	Given  []string `placeholder:"FIGURE=VALUE" sep:"none" help:"A figure that all rows have and the file does not say, as connections=64 or line=10Gbit/s. Repeat it for several."`
+	Unit   []string `placeholder:"HEAD=UNIT" sep:"none" help:"The unit of a column whose head has none, as p99=us; latency=us is of all latencies. Repeat it for several."`
 	MadeBy string   `placeholder:"TOOL" help:"The load generator that made the tables, as wrk; another is one that adds nothing to what it measures."`
 	Means  bool     `help:"Each row is a mean over several runs, so that rate × latency may err."`
 	All    bool     `help:"Print all findings and remarks, and not the first 40 of each alone."`
@@ -29,7 +29,7 @@ type judgeCall struct {
 const (
 	longestTable = 1 << 30 // bytes
 	mostFindings = 40
-	nothing      = 4 // exit status where nothing was judged
+	nothing      = 4 // exit status of an empty judgement
 )
 
 func (c *judgeCall) do(_ context.Context, out io.Writer) (int, error) {

@@ -30,7 +30,7 @@ import (
 
 type loadCall struct {
 	target     load.Target // that is loaded
-	URL        string      `arg:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path or 127.0.0.1:8080."`
+	URL        string      `arg:"" name:"url" help:"Its address, as http://127.0.0.1:8080/path or 127.0.0.1:8080."`
 	Data       *string     `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request."`
 	UnixSocket string      `more:"" name:"unix-socket" placeholder:"PATH" help:"Connect to this socket; host and port of the URL are then only the Host header."`
 	scenario.Asking
@@ -168,7 +168,7 @@ func parseBound(text string) (name string, limit float64, err error) {
 // missed are the bounds of --fail that do not hold.
 func (c *loadCall) missed(t *load.TargetSummary, slot load.SlotReport) (lines []string) {
 	for _, text := range c.Fail {
-		name, limit, _ := parseBound(text) // it was read before the load
+		name, limit, _ := parseBound(text) // read before the load
 		v, known := t.Figures()[figure(name)]
 		switch {
 		case name == "rps" && float64(t.Requests) <= limit*slot.Seconds:

@@ -56,7 +56,7 @@ func TestALoadPrintsWhatCame(t *testing.T) {
 	}
 }
 
-// What servers may do, and what is asked of a load, is said in its lines.
+// The lines of a load say what servers may do, and what the load asks.
 func TestWhatALoadSays(t *testing.T) {
 	var n atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -120,7 +120,7 @@ func TestALoadSpeaksTLSAndHTTP2(t *testing.T) {
 		"by --cacert FILE, or take any by --insecure"
 	for _, c := range []struct {
 		args  string
-		spoke string // empty: it is refused
+		spoke string // empty: a refusal
 		says  string
 	}{
 		{secure, "", untrusted},

@@ -15,7 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
-// outputs are the forms in which one comparison is told.
+// outputs are the forms of one comparison's result.
 type outputs struct {
 	Verbose      bool   `short:"v" help:"Print all figures and notes."`
 	JSON         bool   `name:"json" help:"Print JSON, for programs."`

@@ -16,8 +16,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/tell"
 )
 
-// One outcome is told in all forms at once; files that were there are replaced, and nothing else is
-// left in their directory.
+// One call writes all forms at once; it replaces files that were there, and leaves nothing else in
+// their directory.
 func TestAllOutputsAreOfOneOutcome(t *testing.T) {
 	text, err := os.ReadFile("../../../data/examples/compare-write-buffer.json")
 	if err != nil {

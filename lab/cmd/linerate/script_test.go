@@ -123,7 +123,7 @@ func serve() {
 	fmt.Fprintln(os.Stderr, http.ListenAndServe(net.JoinHostPort(*host, *port), http.HandlerFunc(answer)))
 }
 
-// linerate is carried away without the journal, and knows nothing of it.
+// linerate works without the journal, and knows nothing about it.
 func TestLinerateStandsAlone(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

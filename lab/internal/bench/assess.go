@@ -143,7 +143,8 @@ func (r *Run) ratio(i int, metric string) *compare.Ratio {
 	return x
 }
 
-// controlAlpha is how likely a control that is alike is said to differ, by any metric, direction and number of blocks.
+// controlAlpha is how likely an equal control seems to differ, by any metric, direction and number
+// of blocks.
 const controlAlpha = 0.01
 
 // control says how one server that was measured twice differed from itself; empty if it did not.
@@ -183,7 +184,8 @@ func (r *Run) strange(i int, ratio *compare.Ratio) string {
 		"behind, or that follows this one, so the comparison is not fair", r.Servers[i].Name, k, n, math.Abs(by))
 }
 
-// mostFailed is the share of a server's answers that may be wrong, or not come, where anything is said of its cost.
+// mostFailed is the share of a server's answers that may be wrong, or not come, for a verdict on
+// its cost.
 const mostFailed = 0.01
 
 // tally is that of a server so far, the look included.
@@ -195,8 +197,9 @@ func (r *Run) tally(i int) measure.Tally {
 	return t
 }
 
-// failing says what shares of the answers of a server and the first failed, and whether nothing is said of cost for that:
-// one is above the most, or they lie further apart than chance has it, by three standard errors.
+// failing says what shares of the answers of a server and the first failed, and whether that rules
+// out a verdict on cost. It does if one is above the most, or they lie further apart than chance
+// has it, by three standard errors.
 func (r *Run) failing(i int) (says string, much bool) {
 	x, y := r.tally(i), r.tally(0)
 	for n, t := range []measure.Tally{x, y} {
@@ -243,7 +246,7 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 		return c
 	case !r.Costed():
 		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
-		c.Says = "no CPU figures of servers that only an address is given of, so nothing is said of cost; throughput and latency " +
+		c.Says = "no CPU figures of servers given by address alone, so no verdict on cost; throughput and latency " +
 			"follow, and what bounded them on the servers' side is not known"
 		if !c.Settled(margin) {
 			c.FurtherS = r.further(c.Throughput)

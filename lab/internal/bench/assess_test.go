@@ -104,7 +104,7 @@ func TestWhatBlocksSay(t *testing.T) {
 				r.Blocks[n].Trials[0].Strangers = 0.1
 			}
 		}, compare.Dearer, "", 0, "new costs 50.0 % more"},
-		{"addresses alone", each(8, 1.5), func(r *Run) { r.Servers[0].URL, r.Servers[1].URL = "http://h:1", "http://h:2" }, compare.Uncosted, "", 0, "nothing is said of cost"},
+		{"addresses alone", each(8, 1.5), func(r *Run) { r.Servers[0].URL, r.Servers[1].URL = "http://h:1", "http://h:2" }, compare.Uncosted, "", 0, "no verdict on cost"},
 	} {
 		r := made(c.ratios...)
 		if c.change != nil {
@@ -142,7 +142,7 @@ func TestTheOrderOfABlock(t *testing.T) {
 	}
 }
 
-// What a shell alone would understand is refused, and what stands in quotes is a word.
+// It refuses what only a shell would understand, and a quoted text is a word.
 func TestWordsForAShell(t *testing.T) {
 	for command, says := range map[string]string{
 		"./s --port {port} | tee log": `"|" is for a shell`, "./s --port {port} 2>log": `"2>log" is for a shell`,

@@ -7,12 +7,12 @@
 //	block after block, in an order drawn by lot, until the budget or the verdict
 //	assess, and print
 //
-// One server is in each block twice, under two names, as the A/A control. A comparison bets on each of its blocks, and says
-// what was seen in that minute. What cannot be measured is refused in the look, with a way out. Afterwards only a fault
-// refuses a block; a disturbance of the machine is told, and widens the intervals.
+// One server is in each block twice, under two names, as the A/A control. A comparison bets on each of its blocks, and
+// says what was seen in that minute. The look refuses a server that it cannot measure, with a way out. Afterwards only
+// a fault refuses a block; a disturbance of the machine becomes a note, and widens the intervals.
 //
-// Servers that run already are not started afresh for each block, so what differs between two starts is not seen. Of those
-// that are known by their addresses alone nothing is said of cost.
+// Servers that run already are not started afresh for each block, so what differs between two
+// starts is not seen. Servers known by their addresses alone get no verdict on cost.
 package bench
 
 import (
@@ -44,14 +44,14 @@ type Bench struct {
 	Way        load.Target // how all are spoken to
 	Dir        string      // where the commands start
 	Self       []string    // the command that starts this program anew: see measure.Answer
-	ServerCPUs []int       // empty: wherever the servers are put
+	ServerCPUs []int       // empty: wherever the servers are
 	ClientCPUs []int
 	Say        func(format string, args ...any) // a line that stays
 	Show       func(text string)                // of how far it is
 
 	vary  bool          // bodies change by themselves
 	warm  time.Duration // that each server is loaded after each start before anything counts
-	notes []string      // of what was seen before the first block
+	notes []string      // about what came before the first block
 }
 
 const (
@@ -70,7 +70,7 @@ func (b *Bench) subject(s *Server, place int) measure.Subject {
 		Prepare: prepare, Quiet: s.chatty, Self: b.Self, Link: measure.Loopback{}}
 }
 
-// target is what is asked of a server at an address.
+// target is the load of a server at an address.
 func (b *Bench) target(name, addr string) load.Target {
 	t, host := b.Way, addr
 	t.Name, t.Connections, t.Pipelining, t.Rate = name, b.Connections, b.Pipelining, float64(b.Rate)
@@ -85,8 +85,9 @@ func (b *Bench) target(name, addr string) load.Target {
 	return t
 }
 
-// plan is what all plans of the engine share. Faults are not judged by connections, of which there may be none between two
-// requests, nor by slots, since in a short one a busy machine may let nothing be answered.
+// plan is what all plans of the engine share. It does not judge faults by connections, of which
+// there may be none between two requests. Nor by slots, since in a short one a busy machine may
+// answer nothing.
 func (b *Bench) plan(subjects []measure.Subject) *measure.Plan {
 	p := &measure.Plan{Subjects: subjects, Link: measure.Loopback{}, Self: b.Self, Loader: b.Self, Clock: measure.NewClock(),
 		ServerCPUs: b.ServerCPUs, ClientCPUs: b.ClientCPUs, Seed: b.Seed, Unlike: true, Ready: b.Ready,

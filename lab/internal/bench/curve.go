@@ -60,8 +60,9 @@ func parseRate(text string) (r Rate, ok bool) {
 // fewestRequests that a slot of the curve has at its lowest rate.
 const fewestRequests = 200
 
-// Curve measures the latency at fixed rates, and adds it to what a comparison of the same servers came to. Each request is
-// due at a time that was fixed before, and its latency counts from then: a server that stalls cannot put it off.
+// Curve measures the latency at fixed rates, and adds it to the result of a comparison of the same
+// servers. Each request is due at a time that was fixed before, and its latency counts from then: a
+// server that stalls cannot put it off.
 func (b *Bench) Curve(ctx context.Context, o *compare.Outcome) error {
 	if len(b.Rates) == 0 {
 		return nil
@@ -115,7 +116,8 @@ func (k kept) Up(ctx context.Context) error {
 
 func (kept) Down() {}
 
-// rates measures one block: all rates, in a drawn order, and at each the servers in turns. They are warmed up at the first.
+// rates measures one block: all rates, in a drawn order, and at each the servers in turns. They
+// warm up at the first.
 func (b *Bench) rates(ctx context.Context, rps []float64, seconds float64, draw *rand.Rand) ([][]measure.Trial, error) {
 	all := b.plan(b.subjects())
 	p := b.plan(strict.Map(all.Subjects, func(s measure.Subject) measure.Subject { return kept{s} }))
@@ -126,7 +128,7 @@ func (b *Bench) rates(ctx context.Context, rps []float64, seconds float64, draw 
 		return t
 	}
 	for i := range p.Asked {
-		p.Asked[i].Overload = true // whether a rate was kept is told by each point
+		p.Asked[i].Overload = true // each point says whether the server kept its rate
 	}
 	p.Slot, p.Rounds = time.Duration(seconds*float64(time.Second)), 1
 	trials := make([][]measure.Trial, len(rps))

@@ -15,7 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-// Flags say what is compared, under which load, and when it is decided, as package cli reads them.
+// Flags say what to compare, under which load, and when it is decided, as package cli reads them.
 type Flags struct {
 	Named []string `arg:"" name:"server" help:"NAME=COMMAND with {port} or {addr}, or the address of one that runs."`
 	URL   string   `name:"url" placeholder:"PATH" help:"Path that is asked, as '/find?q=a%20b'."`
@@ -43,7 +43,7 @@ type Flags struct {
 	Seed        uint64         `more:"" placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
 }
 
-// A Share is written as 3% or 0.03.
+// A Share looks like 3% or 0.03.
 type Share float64
 
 // UnmarshalText reads a share above 0 and below 1.

@@ -32,9 +32,9 @@ type looker struct {
 // look starts all servers side by side, or finds those that run, asks and loads each, and refuses what cannot be compared.
 // Then it loads each until it is steady, if that is asked for. It gives how long a block's servers take to start and end.
 //
-// A neighbour's load makes all that runs on a core cost more, by a tenth or by half, for a second or for ten, and a server
-// that warms up looks the same. So a server takes turns with a reference, whose cost does not depend on its age, on the same
-// cores, and its own cost is told by what that one's was in the next turn.
+// A neighbour's load makes all that runs on a core cost more, by a tenth or by half, for a second or for ten, and a
+// server that warms up looks the same. So a server takes turns with a reference, whose cost does not depend on its age,
+// on the same cores, and the cost of that one in the next turn calibrates its own.
 func (b *Bench) look(ctx context.Context) (beside time.Duration, err error) {
 	l := &looker{Bench: b, subjects: b.subjects()}
 	if b.Warmup != nil {
@@ -58,7 +58,7 @@ func (b *Bench) look(ctx context.Context) (beside time.Duration, err error) {
 	return l.up.Sub(began) + time.Since(ended), err
 }
 
-// target is what is asked of a subject; the reference has a load of its own.
+// target is the load of a subject; the reference has a load of its own.
 func (l *looker) target(i int, addr string) load.Target {
 	if i == len(l.Servers) {
 		return load.Target{Name: l.subjects[i].Name(), URL: "http://" + addr + "/", Connections: 8, Pipelining: 1}
@@ -112,7 +112,7 @@ func (l *looker) again(ctx context.Context) error {
 	for _, what := range slices.Sorted(maps.Keys(a.Own)) {
 		if what == probe.Changing {
 			l.vary = true
-			l.note("the bodies of %s change, so of these only what stands in the heads and the lengths could be compared; "+
+			l.note("the bodies of %s change, so only their heads and lengths could be compared; "+
 				"--expect says what must be in them", words.List(a.Own[what]))
 			continue
 		}
@@ -245,8 +245,8 @@ func (l *looker) rest(ctx context.Context) error {
 	return nil
 }
 
-// settle loads each server until it is steady, if that is asked for. All are then warmed up alike: one that by chance seemed
-// warm sooner than its equal would cost more.
+// settle loads each server until it is steady, if that is asked for. All then warm up alike: one
+// that by chance seemed warm sooner than its equal would cost more.
 func (l *looker) settle(ctx context.Context) error {
 	for i, s := range l.Servers {
 		if l.beside() && s.warm == 0 {
@@ -256,7 +256,7 @@ func (l *looker) settle(ctx context.Context) error {
 				if _, err := l.give(ctx, i, more, lookSlot); err != nil {
 					return err
 				}
-				return l.rest(ctx) // what failed is refused now
+				return l.rest(ctx) // refuse failures now
 			})
 			if err != nil {
 				return err

@@ -17,9 +17,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// Two git revisions are built beside each other, each in a worktree of its own below a directory for temporary files. What
-// is not committed counts too where no revision is named: it is in a commit that no branch has, which git removes when it
-// next collects garbage. What git ignores, such as a folder of installed packages, the build has to make.
+// It builds two git revisions, each in a worktree of its own below a directory for temporary files. Without a name for
+// the second, uncommitted changes count too: they go into a commit that no branch has, which git removes when it next
+// collects garbage. What git ignores, such as a folder of installed packages, the build has to make.
 
 // cleaner waits for the end of its input, which comes with that of this process, however it ends, and removes the worktrees.
 // A build may leave directories that nobody may write to, and may write while it is ended.
@@ -34,7 +34,7 @@ for tree in base head; do
 done
 rmdir "$1"`
 
-// uncommitted prints a commit of the working tree as it stands, which is HEAD where that is the same.
+// uncommitted prints a commit of the working tree as it is, which is HEAD where that is the same.
 const uncommitted = `set -e
 git read-tree HEAD
 git add --all
@@ -49,7 +49,7 @@ git commit-tree "$tree" -p HEAD -m "The working tree, as it was compared"`
 func (b *Bench) checkout(ctx context.Context) (remove func(), err error) {
 	where, err := said(ctx, b.Dir, "git", "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "--show-prefix")
 	if err != nil {
-		return nil, fmt.Errorf("--base needs git, and to be called in a working tree of it: %w", err)
+		return nil, fmt.Errorf("--base needs git, and a working tree: %w", err)
 	}
 	at := append(strings.Split(where, "\n"), "") // the last is empty at the top
 	top, common, prefix := at[0], at[1], at[2]

@@ -82,7 +82,7 @@ func (r *Run) prepare(beside time.Duration) error {
 			words.Duration(block), words.Duration(needs), words.Duration(r.Budget))
 		return nil
 	}
-	r.Say("blocks of about %.1f s; what differs much is told after about %s", block.Seconds(), words.Duration(needs))
+	r.Say("blocks of about %.1f s; a large difference shows after about %s", block.Seconds(), words.Duration(needs))
 	return nil
 }
 
@@ -99,9 +99,9 @@ func (r *Run) rounds(n int) int {
 	return min(max(int(slots/r.round), leastRounds), r.most)
 }
 
-// slot is the length of a slot for the slowest of the servers. Among fast servers short slots are best, since what disturbs
-// one of them then disturbs the next as well: neighbouring slots differ by the same share whether they last 50 ms or 500, so
-// what counts is how many there are. Shorter ones would be spent on the change to the next server, which takes 2 to 5.
+// slot is the length of a slot for the slowest of the servers. Among fast servers short slots are best, since a
+// disturbance of one then meets the next as well. Neighbouring slots differ by the same share whether they last 50 ms
+// or 500, so their number counts. The change to the next server takes 2 to 5 ms, and would fill shorter ones.
 func (b *Bench) slot() time.Duration {
 	length := leastSlot.Seconds()
 	for _, s := range b.Servers {
@@ -206,8 +206,9 @@ func (r *Run) order(n int) (order []int) {
 	return order
 }
 
-// block measures one block. Which server is started first, and which has which port and place with the client, is as the
-// order was drawn. So servers that do not differ are exchangeable, which package compare relies on.
+// block measures one block. The drawn order decides which server starts first, and which has which
+// port and place with the client. So servers that do not differ are exchangeable, which package
+// compare relies on.
 func (r *Run) block(ctx context.Context, n int) (out Block, err error) {
 	began, order := time.Now(), r.order(n)
 	first := slices.Clone(order[:len(r.Servers)+1])
@@ -229,7 +230,7 @@ func (r *Run) block(ctx context.Context, n int) (out Block, err error) {
 		t := made[slices.Index(first, i)]
 		t.Faults = slices.DeleteFunc(t.Faults, func(f measure.Fault) bool {
 			return f.Name == gate.IdleServers && t.Metrics[idle] < mostIdle ||
-				(f.Name == gate.WrongAnswer || f.Name == gate.Errors) && 20*t.Tally.Failed < t.Tally.Asked // their share is told
+				(f.Name == gate.WrongAnswer || f.Name == gate.Errors) && 20*t.Tally.Failed < t.Tally.Asked // a note gives their share
 		})
 		out.Trials = append(out.Trials, t)
 	}
@@ -245,7 +246,7 @@ func (r *Run) server(i int) *Server {
 	return r.Servers[i]
 }
 
-// known is what the blocks tell so far; a fault of the latest one is said.
+// known is what the blocks tell so far, with a fault of the latest one.
 func (r *Run) known(out *compare.Outcome) (text string) {
 	n := len(r.Blocks)
 	trials := r.Blocks[n-1].Trials

@@ -30,12 +30,12 @@ type Server struct {
 
 	running *measure.Running // if it runs already
 
-	// What the look sees of it.
+	// What the look sees.
 	seen   measure.Tally // of its answers to the load
 	chatty bool          // it prints a line for each request
 	turns  []turn        // its load so far
 	rate   float64       // requests a second under the load asked for, roughly
-	beside time.Duration // that a turn takes beside what counts of it
+	beside time.Duration // that a turn takes beside its counted part
 	whole  time.Duration // that a turn took in all, with the reference's
 	warm   time.Duration // after a start, from then on it is steady
 }
@@ -44,14 +44,14 @@ type Server struct {
 const mostServers = 16
 
 var (
-	nameOf = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$`) // what a server may be called: it stands in sentences
+	nameOf = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$`) // the form of a server's name, which sentences use
 	// forShell is a word that means something to a shell only, and something else to a server that is given it. A word with a
 	// blank was in quotes.
 	forShell = regexp.MustCompile("^([0-9]?[<>].*|\\|\\|?|&&?|;|[$`].*)$|^\\S+;$")
 )
 
-// parseServers parses arguments of the form NAME=COMMAND, NAME=http://HOST:PORT (or https), or with pid:PID@ or cgroup:/PATH@
-// before such an address. The others are compared with the first.
+// parseServers parses arguments of the form NAME=COMMAND, NAME=http://HOST:PORT (or https), or with
+// pid:PID@ or cgroup:/PATH@ before such an address. The first is the base of all comparisons.
 func parseServers(args []string) (out []*Server, err error) {
 	if len(args) < 2 || len(args) > mostServers {
 		return nil, fmt.Errorf("%s named; name two to %d, as 'old=./server-old --port {port}' 'new=./server-new --port {port}'",
@@ -175,8 +175,9 @@ func (s *Server) fill(addr string) []string {
 	return strict.Map(s.Command, with.Replace)
 }
 
-// freePorts finds so many ports in a row that nothing listens on, below those from which the kernel takes a connection's own
-// end: a client's connections would else take a server's port between two of its starts.
+// freePorts finds so many free ports in a row, below those that the kernel gives to the client's
+// end of a connection. Else a client's connection could take a server's port between two of its
+// starts.
 func freePorts(n int) (first int, err error) {
 	high := 32_768
 	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")

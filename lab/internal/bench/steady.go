@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// The rule for when a server is warm. It was chosen before any server was measured by it.
+// The rule for when a server is warm. We chose it before it measured any server.
 //
 // A server that compiles while it runs, fills caches or starts workers costs more at first. So before the first block each
 // is loaded until it is steady, or a limit has come; and in each block it is warmed up for as long as that took. No block's
 // own result has a part in it.
 //
-// Steady is a server whose latest stretch, the second half of all its load so far, has two halves that cost the same CPU a
-// request. The stretch grows with the time, because a cost that falls slowly changes little within any fixed time. The halves
-// agree within drift, or where the scatter of single turns explains more than that, and have to be known well enough; and
-// they agree twice in a row, the second time after half as much load again. What falls by a tenth a second is still taken for
-// warm in one look of ten; its comparison is then of servers of that age, as each block's are.
+// Steady is a server whose latest stretch, the second half of all its load so far, has two halves that cost the same
+// CPU a request. The stretch grows with the time, because a cost that falls slowly changes little within any fixed
+// time. The halves agree within drift, or within what the scatter of single turns explains, if that is small enough.
+// They agree twice in a row, the second time after half as much load again. What falls by a tenth a second is still
+// taken for warm in one look of ten; its comparison is then of servers of that age, as each block's are.
 //
-// The server was warm from the first moment on, of those that double, from which as much load as a short block has cost the
-// same as the latest stretch. If it is not steady at the limit its blocks decide: never steady is a server whose CPU a
-// request went the same way in block after block, by more than drift, from one half of each to the other. Of such a server
-// nothing is decided. A warm-up that is given is taken as it is.
+// The server was warm from the first moment on, of those that double, from which as much load as a short block has cost
+// the same as the latest stretch. If it is not steady at the limit, its blocks decide. A server is never steady if its
+// CPU a request goes the same way in block after block, by more than drift, from one half of each to the other. Of such
+// a server nothing is decided. A warm-up that is given is taken as it is.
 const (
 	drift       = 0.03                   // the margin below which nothing is called a difference unless that is asked for
 	chance      = 2                      // standard errors that are no difference
@@ -77,8 +77,8 @@ func steady(turns []turn, limit bool) bool {
 	return by <= max(drift, chance*wrong) && wrong <= known
 }
 
-// warmAfter is after how many turns a server was warm that is steady now. How far turns may lie
-// apart is told by those of the steady stretch: a cost that still falls has a large scatter of its own.
+// warmAfter is after how many turns a server was warm that is steady now. The turns of the steady
+// stretch tell how far turns may lie apart: a cost that still falls has a large scatter of its own.
 func warmAfter(turns []turn) int {
 	n := len(turns)
 	cost, variance := costOf(turns[n/2:])

@@ -27,7 +27,7 @@ func looked(turns []turn) (took, after int, is bool) {
 	return len(seen), after, is
 }
 
-// Of a hundred servers of each kind so many may be misjudged. What is still to come of a cost that falls is what a
+// Of a hundred servers of each kind so many may be misjudged. The rest of a falling cost is what a
 // block measures too much.
 func TestAServerIsWarmWhenItsCostIsSteady(t *testing.T) {
 	level := func(float64) float64 { return 1 }

@@ -33,8 +33,8 @@ type Program struct {
 	// Help has help/NAME.txt on the program, and such a file for each command of which there is more
 	// to say than its tag does.
 	Help embed.FS
-	// Report is the last line of each refusal, which says where to tell of one that does not help. With it the way out
-	// stands on a line of its own. Empty: a refusal is one line.
+	// Report is the last line of each refusal, which says where to tell of one that does not help.
+	// With it the way out is on a line of its own. Empty: a refusal is one line.
 	Report string
 }
 
@@ -77,14 +77,14 @@ func (p Program) Run(args []string, out, errs io.Writer, do func(command any) (i
 	return status
 }
 
-// hinted is a refusal with its way out, which stands behind its last semicolon, on a line of its own. Flags there are
-// added to the call, so that it can be typed. What a signal ended needs no way out.
+// hinted is a refusal with its way out, the part behind its last semicolon, on a line of its own.
+// It adds flags there to the call, ready to type. What a signal ended needs no way out.
 func (p Program) hinted(text string, args []string) string {
 	if p.Report == "" || strings.HasPrefix(text, "interrupted") {
 		return text
 	}
 	hint := p.Name + " help " + strings.Join(args[:min(1, len(args))], "")
-	if at := strings.LastIndex(text, "; "); at >= 0 && strings.Count(text[at:], `"`)%2 == 0 { // else it is quoted
+	if at := strings.LastIndex(text, "; "); at >= 0 && strings.Count(text[at:], `"`)%2 == 0 { // else quote it
 		text, hint = text[:at], text[at+len("; "):]
 	}
 	if added := strings.Fields(hint); strings.HasPrefix(hint, "--") {
@@ -97,8 +97,8 @@ func (p Program) hinted(text string, args []string) string {
 	return text + "\nhint: " + hint + "\n" + p.Report
 }
 
-// parser reads a command line. Flags with a tag "more", and a text NAME.all.txt, are in the help of a
-// command only where all of it is asked for.
+// parser reads a command line. Flags with a tag "more", and a text NAME.all.txt, are in the help of
+// a command only with the word all.
 func (p Program) parser(all bool, options ...kong.Option) *kong.Kong {
 	made := kong.Must(p.Commands, append(options, kong.Name(p.Name), kong.Description(p.help(p.Name)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true}),

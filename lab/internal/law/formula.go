@@ -14,7 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// A Quantity is a figure and the range of values it may stand for.
+// A Quantity is a figure and the range of values it may have.
 type Quantity struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
@@ -64,7 +64,7 @@ func (q Quantity) Rounded() Quantity {
 	return q.Each(func(v float64) float64 { return words.Digits(v) + 0 }) // avoids negative zero
 }
 
-// A Formula is what arithmetic over named figures comes to for a row.
+// A Formula is arithmetic over the named figures of a row.
 type Formula func(*Row) Quantity
 
 // ParseFormula reads arithmetic as Go has it: numbers, names, + - * /, parentheses, min, max, floor and sqrt. It takes

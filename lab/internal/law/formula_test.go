@@ -15,7 +15,7 @@ func given(name string) (Formula, error) {
 	return func(*Row) Quantity { return q }, nil
 }
 
-// Every limit is worked out by hand from a = 9 to 11 and b = 3 to 5.
+// We worked out every limit by hand from a = 9 to 11 and b = 3 to 5.
 func TestFormulas(t *testing.T) {
 	for formula, want := range map[string]Quantity{
 		"1 + 2 * 3":            Exactly(7),

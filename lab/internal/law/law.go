@@ -1,11 +1,12 @@
 // Package law holds printed figures of load tests against each other, and reads them as they are printed.
 //
-// A figure stands for every value that would be printed the same way. Arithmetic is done on these
-// intervals, and a law is broken only where no values within them keep it. Interval arithmetic does not
-// know when two terms are the same figure, so a formula that uses a figure twice is allowed more than
+// A figure means every value that would be printed the same way. Arithmetic works on these intervals,
+// and a row breaks a law only where no values within them keep it. Interval arithmetic does not know
+// when two terms are the same figure, so a formula that uses a figure twice is allowed more than
 // rounding gives: this errs towards "holds".
 //
-// A law never says which of two figures is wrong, and of a broken one what could make it true after all is told.
+// A law never says which of two figures is wrong. A broken one says what could make it true after
+// all.
 package law
 
 import (
@@ -66,10 +67,10 @@ func (r Relation) Holds(of, to Quantity, within float64) bool {
 // A Result is what became of one law in one row, or a remark.
 type Result struct {
 	Law      string
-	Of       string // what is held: the name of a figure, or how it follows from figures
+	Of       string // one side: the name of a figure, or how it follows from figures
 	Stands   Quantity
 	Relation Relation
-	To       string // what it is held against
+	To       string // the other side
 	Allowed  Quantity
 	Within   float64 // beyond rounding, as a share of what is allowed
 	Unit     metric.Unit
@@ -127,7 +128,7 @@ const (
 	ofNominal   = 0.05 // between a duration that was asked for and the one that was
 	fewest      = 100  // requests, below which quantiles depend on their definition
 	nearly      = 0.1  // within which a duration may be that asked for, although it is printed with a fraction
-	usual       = 10.0 // seconds that a test lasts if nothing is said of it
+	usual       = 10.0 // seconds that a test lasts by default
 )
 
 // Judge holds a row against all laws for which it has figures, and then remarks what it admits without breaking one. It

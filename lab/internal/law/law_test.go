@@ -105,7 +105,7 @@ func TestALawSaysWhenItMayErr(t *testing.T) {
 	}
 }
 
-// What a row admits is said, and breaks no law.
+// A remark names what a row admits, and that breaks no law.
 func TestARowAdmitsWhatItTellsLittleOf(t *testing.T) {
 	for want, figures := range map[string]map[string]float64{
 		"":                                       {"rate": 100, "mean": 0.1, "connections": 11, "requests": 1000, "bad": 9, "fails": 9},

@@ -13,7 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 )
 
-// A Unit is how many of a base unit one of what is printed is; laws.toml has all.
+// A Unit is how many base units a printed one makes; laws.toml has all.
 type Unit struct {
 	Of       metric.Unit
 	Scale    float64
@@ -53,10 +53,10 @@ type Manner struct {
 	Digits bool   // zeros at the end of a whole number are digits
 	Binary bool   // a kilo is 1,024
 	Time   bool   // m is a minute
-	Unit   string // where none is printed
+	Unit   string // where print has none
 }
 
-// A Printed is a figure as it stands in print, in its base unit.
+// A Printed is a figure as printed, in its base unit.
 type Printed struct {
 	Quantity
 	Unit  metric.Unit
@@ -69,14 +69,14 @@ const boundless = 1e60
 
 var swap = strings.NewReplacer(",", ".", ".", ",")
 
-// Read reads a figure as it is printed, and gives the range of values that it may stand for:
+// Read reads a figure as printed, and gives the range of values that it may have:
 //
 //   - half a unit of the last digit on either side. Zeros at the end of a whole number may be digits or
 //     rounding, and are taken as rounding (21,400 stands for 21,350 to 21,450); those of a percentage are
 //     taken as digits;
 //   - "~" doubles the range, to a whole unit;
-//   - "<1ms" stands for zero to one millisecond, ">1ms" for all from it on;
-//   - "12 to 15 ms" stands for what lies between them, and so does "12 ± 3 ms".
+//   - "<1ms" means zero to one millisecond, ">1ms" all from there on;
+//   - "12 to 15 ms" means all between them, and so does "12 ± 3 ms".
 //
 // Of a time in several units, as 1m30s or 00:01:30, the last was rounded. ok is false if the text is no figure.
 func Read(text string, m Manner) (p Printed, ok bool) {

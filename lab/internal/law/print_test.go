@@ -47,7 +47,7 @@ func TestFiguresAreReadAsRanges(t *testing.T) {
 		"0":              {0, -0.5, 0.5, metric.Count},
 		".2":             {0.2, 0.15, 0.25, metric.Count},
 		"2.5e-3s":        {0.0025, 0.00245, 0.00255, metric.Second},
-		"1m30s":          {90, 89.5, 90.5, metric.Second}, // the last unit was rounded
+		"1m30s":          {90, 89.5, 90.5, metric.Second}, // a rounded last unit
 		"0s 012ms 345us": {0.012345, 0.0123445, 0.0123455, metric.Second},
 		"00:01:30":       {90, 89.5, 90.5, metric.Second},
 		"10–12 ms":       {0.011, 0.005, 0.0125, metric.Second},

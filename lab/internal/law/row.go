@@ -72,11 +72,11 @@ type Row struct {
 	Early    bool    // latencies begin before a request is sent, as when a rate is kept that the server cannot keep
 	Nominal  bool    // the duration is that asked for
 	Sampled  bool    // the rate is a mean of samples, or leaves out a part of the window
-	Made     bool    // what made it is known, with all that it adds
+	Made     bool    // --made-by names the tool, with all that it adds
 	Added    string  // why latencies are not those of the requests alone; empty: nothing is known
 	Cut      float64 // seconds that latencies may be longer than they are printed
 	Apart    string  // why mean and quantiles may be of different sets; empty: nothing is known
-	Doubt    string  // why all of it may be read wrongly; empty: it is not
+	Doubt    string  // why the whole row may be misread; empty: it is not
 }
 
 // A Value is what a row has of a figure.
@@ -90,7 +90,7 @@ func (r *Row) quantile(f Figure) (int, bool) {
 	return slices.BinarySearchFunc(r.Quantiles, f.place, func(v Value, place int) int { return v.place - place })
 }
 
-// Set notes a figure. Of several, the first stands, or they add up.
+// Set notes a figure. Of several, the first counts, or they add up.
 func (r *Row) Set(f Figure, q Quantity) {
 	if at, there := r.quantile(f); f.place > most {
 		if !there {
@@ -180,7 +180,7 @@ func (r *Row) late() float64 {
 	return late
 }
 
-// unless is what could make a broken law true after all. A # stands for a number.
+// unless is what could make a broken law true after all. A # means a number.
 func (r *Row) unless(of Result) string {
 	more := of.Stands.Low / of.Allowed.High
 	short := r.late() / (more - 1.01)

@@ -11,8 +11,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/probe"
 )
 
-// How often a server is asked for each request, how long one that listens may take to answer as is expected, and how often
-// servers are asked before they are refused: of many answers one may be wrong, and how many are the load tells.
+// How often the lab sends each request to a server, how long a listening server may take to answer
+// as expected, and how often it asks before it refuses servers. One of many answers may be wrong,
+// and the load tells how many are.
 const (
 	askedTimes = 4
 	askWithin  = 20 * time.Second
@@ -98,7 +99,7 @@ func (b *block) fetch(ctx context.Context, i int) ([]probe.Given, error) {
 	if err == nil || ctx.Err() != nil {
 		return given, err
 	}
-	for range 20 { // its end may be seen a moment after what came of it
+	for range 20 { // its end may show a moment after its result
 		if gone := s.Gone(); gone != nil {
 			return nil, fmt.Errorf("%s: while it was asked: %w", s.Name(), gone)
 		}

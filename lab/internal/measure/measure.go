@@ -155,8 +155,9 @@ type Trial struct {
 	Below, Resolution map[string]float64
 }
 
-// A Tally is how many of some requests had a wrong answer or none, and what the first of these had; and how many met the end
-// of their connection on their way, and were asked again.
+// A Tally is how many of some requests had a wrong answer or none, and what the first of these had.
+// It also counts those that met the end of their connection on their way, which the client asked
+// again.
 type Tally struct {
 	Failed, Asked, Again int64
 	First                string

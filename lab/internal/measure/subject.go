@@ -149,7 +149,7 @@ func (c *Command) await(ctx context.Context) error {
 		case time.Since(strayed) > strayWithin:
 			way := "put {port} or {addr} where its own option takes it"
 			if slices.ContainsFunc(at, func(l proc.Listener) bool { return l.Port == port(c.At) }) {
-				way = "have it listen on 127.0.0.1, as where {addr} or {host} stand for its own option's value"
+				way = "have it listen on 127.0.0.1, with {addr} or {host} as the value of its own option"
 			}
 			return fmt.Errorf("it listens on %s and was asked on %s; %s", strings.Join(strict.Map(at, proc.Listener.String), " and "), c.At, way)
 		}

@@ -28,8 +28,9 @@ var masks = []struct {
 	{"the time", func(body []byte, _ string) []byte { return times.ReplaceAll(body, nil) }},
 }
 
-// Alike compares the answers of two servers at their addresses as Differ does, and where they are not the same without what
-// each has of its own: own names that, and is Changing where only heads and lengths could be compared.
+// Alike compares the answers of two servers at their addresses as Differ does. Where they differ,
+// it leaves out what each has of its own, which own names; own is Changing where only heads and
+// lengths could be compared.
 func Alike(theirs, ours []Given, their, our string) (own string, d *Difference) {
 	d = Differ(theirs, ours)
 	for _, m := range masks {

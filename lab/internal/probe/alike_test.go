@@ -2,7 +2,8 @@ package probe
 
 import "testing"
 
-// What each server has of its own in a body is left out and named; what else differs is told.
+// It leaves out and names what each server has of its own in a body, and reports every other
+// difference.
 func TestBodiesThatAreAlikeButForTheirOwn(t *testing.T) {
 	const a, b = "127.0.0.1:29001", "127.0.0.1:29002"
 	given := func(bodies ...string) (all []Given) {

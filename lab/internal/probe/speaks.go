@@ -13,8 +13,8 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-// Instead says what a server speaks in place of what a target was asked in, which came to an
-// error or to none, and which flag says so; empty if that is not known.
+// Instead says what a server speaks in place of the target's protocol, after an error or none, and
+// which flag says so; empty if unknown.
 func Instead(ctx context.Context, t load.Target, failed error) string {
 	if bad, ok := errors.AsType[*tls.CertificateVerificationError](failed); ok {
 		return fmt.Sprintf("its certificate is not trusted (%v); name what has signed it by --cacert FILE, or take any by "+

@@ -1,5 +1,5 @@
-// Package scenario reads what is asked of the servers that are loaded or compared: by flags as curl has them, or by a
-// file in TOML with several requests, whose keys are the flags' names.
+// Package scenario reads the requests of a load or a comparison: from flags as curl has them, or
+// from a file in TOML with several requests, whose keys are the flags' names.
 package scenario
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-// Requests are what is asked.
+// Requests are the requests of one load.
 type Requests []load.Request
 
 // IsPlain tells whether only a path is asked: a lone GET with nothing else.
@@ -33,7 +33,7 @@ type Request struct {
 	Method string   `toml:"method" more:"" name:"method" short:"X" placeholder:"METHOD" help:"Method of the request (default GET; POST with --data)."`
 	Header []string `toml:"header" name:"header" short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"Header of the request; may be repeated."`
 	Status []int    `toml:"status" more:"" name:"status" placeholder:"N,..." help:"Statuses that are expected (default: any 2xx)."`
-	Expect []string `toml:"expect" more:"" name:"expect" sep:"none" placeholder:"WHAT" help:"What each answer must have: header:NAME=VALUE, contains=TEXT, body=TEXT, body=@FILE or json:/POINTER=VALUE; a header or a pointer alone must be there. May be given several times."`
+	Expect []string `toml:"expect" more:"" name:"expect" sep:"none" placeholder:"WHAT" help:"What each answer must have: header:NAME=VALUE, contains=TEXT, body=TEXT, body=@FILE or json:/POINTER=VALUE; a header or a pointer alone must be there. Repeat it for several."`
 }
 
 // Asked are the requests that the flags ask for. path is empty if none was given, and data is the body, nil without one.
@@ -54,7 +54,7 @@ func (a Asking) Asked(path string, data *string) (Requests, error) {
 // mostFile is the limit in bytes of a file of requests, certificates or a key; bodies may lie in files of their own.
 const mostFile = 1 << 20
 
-// read reads a scenario's file. Files beside it are named from where it lies.
+// read reads a scenario's file. Names of files start from its directory.
 func read(path string) (all Requests, err error) {
 	var f struct {
 		Request []Request `toml:"request"`

@@ -147,7 +147,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// What is read is refused in one line, or can be asked.
+// Any text gets a refusal of one line, or makes requests.
 func FuzzParse(f *testing.F) {
 	f.Add(whole)
 	f.Add("[request]\npath = \"a\"")

@@ -54,7 +54,7 @@ func (a Asking) Way(secure bool) (t load.Target, err error) {
 	return t, nil
 }
 
-// Plain is what is spoken where nothing else is asked for.
+// Plain is the protocol by default.
 const Plain = "HTTP/1.1"
 
 // Spoken names what a target is spoken to in.

@@ -26,7 +26,7 @@ func Lines(o *compare.Outcome, all bool) []string {
 	}
 	for i, t := range Tables(o) {
 		if i < len(o.Comparisons) {
-			t.Name, t.Says = "All figures", "" // the verdict and the bound stand above
+			t.Name, t.Says = "All figures", "" // the verdict and the bound are above
 		}
 		if !t.Asked && !all || len(t.Rows) == 0 {
 			continue
@@ -90,7 +90,7 @@ func inline(text string) string {
 	return strings.ReplaceAll(strict.Markdown(text, longest), "|", `\u007c`)
 }
 
-// fenced is what was asked, what it was measured on and what to know, as lines of code.
+// fenced is the request, the machine and the notes, as lines of code.
 func fenced(o *compare.Outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "typed: %s\nload: %s, %d in flight on each", o.Typed, words.Count(o.Connections, "connection"), o.Pipelining)

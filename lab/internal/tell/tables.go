@@ -63,8 +63,9 @@ func verdict(o *compare.Outcome, i int) string {
 	return says
 }
 
-// because says in a line why a server costs more or less than the first: of what kind of work that is, or which system calls
-// the dearer one makes more often. It is empty where nothing is to be explained.
+// because says in a line why a server costs more or less than the first: by which kind of work, or
+// by which system calls the more expensive one makes more often. It is empty where nothing is to be
+// explained.
 func because(o *compare.Outcome, i int) string {
 	c, base, other := o.Comparisons[i], o.Servers[0].CallsBy, o.Servers[i+1].CallsBy
 	switch {
@@ -98,8 +99,9 @@ func because(o *compare.Outcome, i int) string {
 	return "system calls a request: " + strings.Join(names[:min(len(names), mostNamed)], ", ")
 }
 
-// Calls that the dearer server makes more often by less, as a share or a request, are not named as a cause, nor more than so
-// many, nor any where a difference is more than so many seconds for each of them.
+// It does not name calls as a cause that the more expensive server makes only a little more often,
+// as a share or a request. Nor does it name more than so many, nor any where the difference is more
+// than so many seconds for each.
 const (
 	leastCalls = 0.25
 	mostNamed  = 3
@@ -123,7 +125,7 @@ func compared(o *compare.Outcome, i int) Table {
 		Asked: c.Verdict == compare.Uncosted}
 	for _, row := range []struct {
 		name        string
-		ratio       *compare.Ratio // nil of what is shown only
+		ratio       *compare.Ratio // nil of a figure without a verdict
 		print       func(float64) string
 		other, base float64
 	}{
@@ -156,7 +158,7 @@ func compared(o *compare.Outcome, i int) Table {
 var walls = strings.NewReplacer("server-cpu", "server CPU", "wire", "the wire", "+", " and ",
 	"client-cpu", "client CPU, so throughput and latency are the client's")
 
-// wall is what limited a server's load. A client that was full is said to be what was measured.
+// wall is what limited a server's load. Of a full client it says that the client was measured.
 func wall(m compare.Measured) string { return walls.Replace(m.Bound) }
 
 func curve(c *compare.Curve) Table {
@@ -187,12 +189,13 @@ func latency(l *compare.Latency) string {
 	return within(l.Seconds, l.Low, l.High)
 }
 
-// within is a time with its interval. Each figure has three digits, so no end is told as 0 that is not.
+// within is a time with its interval. Each figure has three digits, so no end becomes 0 that is
+// not.
 func within(s, low, high float64) string {
 	return fmt.Sprintf("%s (%s to %s)", words.Time(s), words.Time(low), words.Time(high))
 }
 
-// mostCalls is how many calls are told by name.
+// mostCalls is how many calls have their names printed.
 const mostCalls = 8
 
 // calls has the calls that differ most between servers, and then those that are made most.
@@ -232,7 +235,7 @@ func calls(servers []compare.Measured) Table {
 // why is of what kind of work the difference is.
 func why(r compare.Reasons) Table {
 	t := Table{Name: fmt.Sprintf("Why %s differs from %s", r.Name, r.Base), Says: r.Says, Asked: true,
-		Head: []string{"CPU a request", r.Base, r.Name, "difference", "share of it"}}
+		Head: []string{"CPU a request", r.Base, r.Name, "difference", "its share"}}
 	for _, k := range append(slices.Clone(r.Kinds), r.All) {
 		share := "–"
 		if k.Share != 0 {

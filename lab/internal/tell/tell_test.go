@@ -31,7 +31,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// outcome is what a run of three servers might have come to, with all that can be asked.
+// outcome is a possible result of a run of three servers, with all flags.
 func outcome() *compare.Outcome {
 	bytes, err := os.ReadFile("testdata/outcome.json")
 	if err != nil {
@@ -62,7 +62,7 @@ func outcome() *compare.Outcome {
 	}}
 	o.Protocol = "HTTP/2 over TLS"
 	o.Why = &compare.Why{Source: "perf", Rounds: 7, WindowS: 1, Comparisons: []compare.Reasons{{Name: "buffer-8192", Base: "buffer-4096",
-		Says: "most of it",
+		Says: "most",
 		Kinds: []compare.Reason{
 			{Kind: "system call: write", Base: 5e-6, Other: 8.9e-6, Difference: 3.9e-6, Low: 3.5014e-6, High: 4.1001e-6, Share: 0.93},
 			{Kind: "own code", Base: 7e-6, Other: 6.9e-6, Difference: -0.1e-6, Low: -0.2e-6, High: 1e-9}},

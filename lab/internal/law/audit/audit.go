@@ -36,8 +36,9 @@ func (x *Finding) judge() {
 	}
 }
 
-// print gives a quantity as tables have it, to the first digit that its width leaves uncertain and of at most five; as
-// prose has it, of three or those of the whole number; and its ends, with the digits that tell them apart, or none.
+// print gives a quantity as tables have it, to the first digit that its width leaves uncertain and
+// with at most five. As prose has it, it has three digits or those of the whole number. Its ends
+// have the digits that tell them apart, or none.
 func (x *Finding) print(q law.Quantity) (table, prose, ends string) {
 	in := words.UnitFor(string(x.Unit), q.Value)
 	switch { // a figure that was printed as a multiple or per minute is shown so
@@ -133,7 +134,7 @@ func (b book) check(f *File, x *Finding) (err error) {
 	return nil
 }
 
-// value is what a formula of a text comes to.
+// value is the result of a text's formula.
 func (b book) value(f *File, formula string) (q law.Quantity, err error) {
 	come, err := law.ParseFormula(formula, func(name string) (law.Formula, error) {
 		p, err := b.find(f, name)

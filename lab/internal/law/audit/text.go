@@ -153,7 +153,7 @@ func Parse(name string, data []byte) (*File, error) {
 		case !word.MatchString(id):
 			err = errors.New("its id must be lower-case letters, digits and _")
 		case seen[space+id]:
-			err = errors.New("its id stands twice")
+			err = errors.New("its id is there twice")
 		}
 		if seen[space+id] = true; err != nil && first == nil {
 			first = fmt.Errorf("%s[%d] %q: %w", list, i, id, err)
@@ -203,11 +203,11 @@ func (c *Finding) resolve() error {
 	return nil
 }
 
-// read reads a figure as it was printed. One that was rounded down stands for all values up to the next.
+// read reads a figure as it was printed. A figure rounded down means all values up to the next.
 func (p *Printed) read() error {
 	as, ok := law.Read(p.Printed, law.Manner{Digits: p.Exact || p.Cut, Binary: p.Binary})
 	unit := as.Unit
-	if unit == metric.Count { // none is printed
+	if unit == metric.Count { // no unit in print
 		unit = cmp.Or(p.Unit, unit)
 	}
 	switch v := as.Value; {
@@ -291,7 +291,7 @@ func printedFigure(name, printed, place string) (p Printed, err error) {
 		Cut:   strings.HasPrefix(name, "latency_") && whole.MatchString(printed),
 		Exact: m.Unit == metric.Count && !strings.ContainsAny(printed, "~.")}
 	if m.Unit == metric.Count || m.Unit == metric.PerSecond || m.Unit == metric.Ratio {
-		p.Unit = m.Unit // others are printed
+		p.Unit = m.Unit // other units in print
 	}
 	if err = p.read(); err == nil && p.Unit != m.Unit {
 		err = fmt.Errorf("%q is no figure in %s", printed, m.Unit)

@@ -14,7 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A grid is a table as it stands in a text: its head, then its rows.
+// A grid is a table as the text has it: its head, then its rows.
 type grid struct {
 	rows    [][]string
 	at      []int // their distances from the first line
@@ -26,7 +26,7 @@ func (g *grid) add(at int, cells []string) { g.rows, g.at = append(g.rows, cells
 
 const (
 	fence    = "```" // begins and ends code in Markdown
-	mostTop  = 20    // lines that may stand right above CSV
+	mostTop  = 20    // lines that may come right above CSV
 	mostRead = 200   // rows of a table that tell how it is to be read
 )
 
@@ -235,7 +235,7 @@ func separated(lines []string) (g grid, n int) {
 	return g, 0
 }
 
-// under joins two lines of a head. What stands above several columns may be written once.
+// under joins two lines of a head. A heading above several columns may be there once.
 func under(above, below []string) (heads []string) {
 	over := ""
 	for i, name := range below {

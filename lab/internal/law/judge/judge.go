@@ -1,9 +1,9 @@
 // Package judge reads published tables of load tests, and says row by row what cannot be.
 //
-// It knows tables by the heads of their columns or lines, and what load generators print by its words. Each row is
-// held against the laws of package law, and accused only where no values that would be printed so keep one. What
-// hangs on something that the table does not say, on a unit that had to be guessed above all, is not supported, and
-// not impossible.
+// It knows tables by the heads of their columns or lines, and what load generators print by its words. It holds
+// each row against the laws of package law, and accuses one only where no values that would be printed so keep a
+// law. What hangs on something that the table does not say, on a unit that had to be guessed above all, is not
+// supported, and not impossible.
 //
 // It does not see figures that are wrong and fit: a row that adds up may still be made up.
 package judge
@@ -46,13 +46,13 @@ const (
 // Verdicts are all of them.
 var Verdicts = []Verdict{Impossible, Unsupported, Sound, Unheld, Unread}
 
-// A Report is what was found in one file.
+// A Report has the findings of one file.
 type Report struct {
 	Name     string           `json:"name"`
 	Rows     int              `json:"rows"`
 	Of       map[Verdict]int  `json:"verdicts"`
 	Laws     map[string]Tally `json:"laws"`  // by law
-	Notes    []string         `json:"notes"` // how it was read, and what was not
+	Notes    []string         `json:"notes"` // the reading, and what it left out
 	Findings []Finding        `json:"findings"`
 	Remarks  []Finding        `json:"remarks"`        // what rows admit without breaking a law
 	More     int              `json:"more,omitempty"` // findings and remarks beyond those
@@ -82,14 +82,14 @@ type judge struct {
 	units   map[string]string
 	maker   *tool          // of the rows
 	printed bool           // by the maker itself, line by line
-	unmade  bool           // a row is not supported, and who made it is not known
+	unmade  bool           // an unsupported row of an unknown tool
 	lacks   map[string]int // rows that nothing was held against, by what they lack
 	skipped int            // tables of which no head is known
 	first   string         // of them
 
 	given, around      law.Row  // what the caller, and what the text says of rows
 	said, under, level int      // the line that does, the level of the heading above it, and of the last heading
-	title, added       string   // what stands right above; why latencies may not be those of the requests alone
+	title, added       string   // the line right above; why latencies may not be those of the requests alone
 	pending            []string // lines that a tool may have printed
 	from               int      // the first of them
 	kept               []part
@@ -101,10 +101,10 @@ type judge struct {
 
 	row   law.Row
 	name  string // the row's own; empty: it has none
-	wrong string // why it cannot be read
+	wrong string // the reason for not reading it
 }
 
-// A part is one of a row whose figures stand in several tables.
+// A part is one of a row whose figures are in several tables.
 type part struct {
 	line int
 	name string
@@ -156,7 +156,7 @@ func Of(name string, text []byte, o Options) (*Report, error) {
 	return &j.Report, nil
 }
 
-// Nothing says why nothing was judged; empty if something was.
+// Nothing says why there was nothing to judge; empty if there was.
 func (r *Report) Nothing() string {
 	why := r.Notes
 	switch {
@@ -174,7 +174,7 @@ func (r *Report) Nothing() string {
 // absent are cells that say that there is no figure.
 var absent = map[string]bool{"": true, "-": true, "—": true, "–": true, "n/a": true, "null": true}
 
-// dressed is what stands about a figure and is no part of it: marks before it, tags, notes behind.
+// dressed is what surrounds a figure: marks before it, tags, notes behind.
 var dressed = later(`^[^\p{L}\p{N}<>~≈≤≥.+−-]+|</?[a-z]+>|(\s*(\([^)]*\)|\[[^\]]*\]|[*_†‡§¹²³⁴]+))+$`)
 
 // cell reads one cell into a row, and tells whether it is a figure, or empty. One in a unit of something else, as
@@ -241,7 +241,8 @@ func (j *judge) take(row *law.Row, c *column, text string) {
 	}
 }
 
-// keep joins a row of one figure with what other tables have of it. If they have that figure, they are of other rows.
+// keep joins a row of one figure with the same row of other tables. If they have that figure, they
+// are of other rows.
 func (j *judge) keep(line int, figure law.Figure) {
 	row := j.row
 	j.row.Quantiles = nil
@@ -352,7 +353,7 @@ func (j *judge) room(among []Finding) bool {
 	return true
 }
 
-// columns notes how heads were read.
+// columns notes the reading of heads.
 func (j *judge) columns(all []column) {
 	heads := func(are func(column) bool) (list, first string) {
 		heads := strict.Map(strict.Filter(all, are), func(c column) string { return c.head })

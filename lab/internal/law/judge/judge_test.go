@@ -227,7 +227,7 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// A case is a table, and what is said of it.
+// A case is a table, and the judgement.
 type saidCase struct {
 	name, text string
 	o          Options
@@ -235,7 +235,8 @@ type saidCase struct {
 	says       string // the beginning of the reason, of the remark, or of a note
 }
 
-// What a table does not say is said, and accuses nobody; what it admits is said as well.
+// The judgement names what a table leaves out, and accuses nobody for that; it names what the table
+// admits as well.
 func TestWhatIsSaidOfRows(t *testing.T) {
 	one := Options{Given: []string{"pipelining=1"}, MadeBy: "another"}
 	with := func(o Options, change func(*Options)) Options {
@@ -252,7 +253,7 @@ func TestWhatIsSaidOfRows(t *testing.T) {
 		{"a unit given", "connections,rps,avg latency\n64,1000.0,1200\n", with(one, func(o *Options) { o.Units = []string{"latency=us"} }), Sound, ""},
 		{"another", "connections,rps,avg latency\n64,1000.0,1200\n", with(one, func(o *Options) { o.Units = []string{"avg latency=ms"} }), Impossible, ""},
 		{"points alone", "connections,rps,mean (ms)\n64,1001,100.000\n", one, Unsupported, "the point of 100.000 may separate thousands"},
-		{"a share where a count should stand", "connections,rps,mean (ms),failures\n64,1000.0,100.0,0.5%\n", one, Impossible, "failures: 1 cell could not be read"},
+		{"a share in place of a count", "connections,rps,mean (ms),failures\n64,1000.0,100.0,0.5%\n", one, Impossible, "failures: 1 cell could not be read"},
 		{"wrk", "connections,rps,mean (ms)\n64,1000.0,100.0\n", with(one, func(o *Options) { o.MadeBy = "wrk" }), Unsupported, "wrk adds latencies"},
 		{"a text that names wrk", "Made with wrk.\n\n| conns | rps | mean (ms) |\n|---|---|---|\n| 64 | 1000.0 | 100.0 |\n", Options{Given: []string{"pipelining=1"}},
 			Unsupported, "wrk adds latencies"},

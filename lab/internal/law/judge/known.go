@@ -104,7 +104,7 @@ func (j *judge) groups(row *law.Row, p pattern, text string, units map[string]st
 
 var heading = later(`^(#+) `)
 
-// line takes a line that is in no table: a tool's, or what is said of the rows below it.
+// line takes a line that is in no table: a tool's, or one about the rows below.
 func (j *judge) line(n int, text string) {
 	begins := func(t *tool) bool { return t.Begins.in(text) }
 	if strings.HasPrefix(text, fence) || slices.ContainsFunc(known().Tools, begins) {
@@ -252,8 +252,8 @@ func columnOf(head string) column {
 	return column{head: head}
 }
 
-// columnsOf reads a table's heads. Of two columns that would have the same figure, the first has it whose head leaves
-// no doubt, unless they add up. What stands before the first figure names the rows.
+// columnsOf reads a table's heads. Of two columns that would have the same figure, the first has it
+// whose head leaves no doubt, unless they add up. The text before the first figure names the rows.
 func columnsOf(heads []string) []column {
 	all := strict.Map(heads, columnOf)
 	for i, c := range all {

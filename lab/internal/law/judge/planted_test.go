@@ -259,8 +259,8 @@ func turn(rows [][]string) (out [][]string) {
 	return out
 }
 
-// No right row is accused, in whatever shape, and of a hundred with one fault, one in each table, at least 97 are found.
-// Each row is read.
+// It accuses no right row, in whatever shape, and finds at least 97 of a hundred faults, one in
+// each table. It reads each row.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	names := slices.Sorted(maps.Keys(shapes))
 	for _, set := range []uint64{1, 35, 2026} {

@@ -163,7 +163,7 @@ func workOf(s Stack) (own profile.Work) {
 			}
 		}
 	}
-	// A page fault, an interrupt or another call is the work of whoever was at it.
+	// A page fault, an interrupt or another call belongs to the work under way.
 	if own != "" {
 		return own
 	}

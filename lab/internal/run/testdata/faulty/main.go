@@ -34,7 +34,7 @@ import (
 
 func main() {
 	if slices.Contains(os.Args, "--help") {
-		return // it can be started
+		return // it starts
 	}
 	self, err := os.Executable()
 	check(err)
