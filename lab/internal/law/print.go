@@ -72,7 +72,7 @@ var swap = strings.NewReplacer(",", ".", ".", ",")
 // Read reads a figure as printed, and gives the range of values that it may have:
 //
 //   - half a unit of the last digit on either side. Zeros at the end of a whole number may be digits or
-//     rounding, and are taken as rounding (21,400 stands for 21,350 to 21,450); those of a percentage are
+//     rounding, and are taken as rounding (21,400 means 21,350 to 21,450); those of a percentage are
 //     taken as digits;
 //   - "~" doubles the range, to a whole unit;
 //   - "<1ms" means zero to one millisecond, ">1ms" all from there on;
