@@ -27,7 +27,7 @@ func Exactly(v float64) Quantity { return Quantity{v, v, v} }
 // Around is a quantity known to within half on either side.
 func Around(v, half float64) Quantity { return Quantity{v, v - half, v + half} }
 
-// Plus, Minus, Times and Over compute with all values that both may stand for.
+// Plus, Minus, Times and Over compute with all values that both may have.
 func (q Quantity) Plus(r Quantity) Quantity {
 	return Quantity{q.Value + r.Value, q.Low + r.Low, q.High + r.High}
 }
@@ -67,8 +67,9 @@ func (q Quantity) Rounded() Quantity {
 // A Formula is arithmetic over the named figures of a row.
 type Formula func(*Row) Quantity
 
-// ParseFormula reads arithmetic as Go has it: numbers, names, + - * /, parentheses, min, max, floor and sqrt. It takes
-// nothing else, so that a reader can compute it by hand. named gives what a name stands for, which may have dots.
+// ParseFormula reads arithmetic as Go has it: numbers, names, + - * /, parentheses, min, max, floor
+// and sqrt. It takes nothing else, so that a reader can compute it by hand. The function named
+// gives the value of a name, which may have dots.
 func ParseFormula(text string, named func(name string) (Formula, error)) (Formula, error) {
 	c := compiler{text: strings.ToUpper(text), named: named} // in which no name is a word of Go's
 	e, err := parser.ParseExpr(c.text)

@@ -1,8 +1,9 @@
 // Package audit recomputes what the printed figures of a text imply about each other: deltas, sums, bytes per answer,
 // shares of the line rate, Little's law, one quantity printed twice.
 //
-// Figures are read, and rows of tables held against laws, as linerate judge does it with any table. A statement that
-// the text's data cannot support is not a disagreement but a claim, and gets a verdict.
+// It reads figures and holds rows of tables against laws, as linerate judge does with any table. A
+// statement that the text's data cannot support is not a disagreement but a claim, and gets a
+// verdict.
 package audit
 
 import (
@@ -230,9 +231,10 @@ func (f *File) automatic(t *Table, r *Row) {
 	row.Judge(tell, func(string) {})
 }
 
-// answer is the size in bytes of an answer, head and body, if the series printed that of the route. The body of /read is
-// a mean over products drawn at start; two sets of products differ by less than 2 %. Rates count answers and transfers
-// count bytes read: what is in transit at the ends of a window is in only one of them, which makes less than 1 %.
+// answer is the size in bytes of an answer, head and body, if the series printed that of the route. The body of /read
+// is a mean over products drawn at start; two sets of products differ by less than 2 %. Rates count answers and
+// transfers count bytes read: only one of them has what is in transit at the ends of a window, which makes less than 1
+// %.
 func answer(levels setting.Levels) (law.Quantity, bool) {
 	route, ok := catalog.RouteOf(levels[setting.Route].String())
 	if stack := levels[setting.Stack]; stack.IsZero() || stack.String() == setting.Fiber {

@@ -158,7 +158,7 @@ func TestTextsThatAreRefused(t *testing.T) {
 	for more, says := range map[string]string{
 		"x=1":                        `unknown key "checks.x"`,
 		"note = \"n\"\nNote = \"m\"": `unknown key "checks[0].Note"`,
-		figure + `id = "rate"` + "\nprinted = \"1\"":                                  `figures[1] "rate": its id stands twice`,
+		figure + `id = "rate"` + "\nprinted = \"1\"":                                  `figures[1] "rate": its id is there twice`,
 		figure + `id = "A-b"` + "\nprinted = \"1\"":                                   `its id must be lower-case`,
 		figure + `id = "c"` + "\nprinted = \"lots\"":                                  "no printed figure",
 		figure + `id = "c"` + "\nprinted = \"1ms\"\nunit = \"B\"":                     `unit "B", but "1ms" is in "s"`,

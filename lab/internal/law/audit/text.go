@@ -21,8 +21,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A File is what was carried over by hand from one entry's text, one TOML file in data/texts: its tables, the figures
-// of its sentences, and what they should agree with. The sentences themselves are not in it.
+// A File is one TOML file in data/texts, written by hand from one entry's text: its tables, the
+// figures of its sentences, and what they should agree with. The sentences themselves are not in
+// it.
 type File struct {
 	Entry     string    `toml:"entry"`
 	Date      string    `toml:"date"` // on which it was published; a text with tables has one
@@ -69,7 +70,7 @@ type Printed struct {
 	ID      string      `toml:"id"`
 	Place   string      `toml:"place"`
 	Printed string      `toml:"printed"`
-	Unit    metric.Unit `toml:"unit"`   // in files if none is printed; a count by default
+	Unit    metric.Unit `toml:"unit"`   // for figures without one in print; a count by default
 	Exact   bool        `toml:"exact"`  // a setting or a count, not rounded
 	Cut     bool        `toml:"cut"`    // rounded down
 	Binary  bool        `toml:"binary"` // by a tool whose kilo is 1,024

@@ -124,8 +124,8 @@ func ruled(line string) int {
 	return len(strings.FieldsFunc(line, func(r rune) bool { return !strings.ContainsRune(strokes, r) }))
 }
 
-// barred reads a table that has bars between its cells: of Markdown, in a box, in RST's grid, of psql. A rule stands
-// below its head. autocannon's own boxes are left to be read as what a tool prints.
+// barred reads a table that has bars between its cells: of Markdown, in a box, in RST's grid, of
+// psql. A rule comes below its head. The boxes of autocannon count as output of a tool.
 func barred(lines []string) (g grid, n int) {
 	columns := 0 // by the rule
 	for ; n < len(lines); n++ {
@@ -260,7 +260,7 @@ func wordy(cells []string) bool { return !numbers().MatchString(strings.Join(cel
 
 // plan makes a row of each run, and tells whether the table names any figure. A head may go on in the next row, which
 // has no number then. A table with a figure on each row, and a run in each column, is turned. One whose cells are all
-// the figure that its first head names, or what stands above it, gets a row for each cell.
+// the figure that its first head names, or the line above, gets a row for each cell.
 func (g *grid) plan(title string) bool {
 	g.columns = columnsOf(g.rows[0])
 	if len(g.rows) > 2 && len(g.rows[1]) >= len(g.rows[0]) && wordy(g.rows[1]) {

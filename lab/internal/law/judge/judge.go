@@ -210,7 +210,7 @@ func (j *judge) cell(row *law.Row, c *column, text string) bool {
 	q := p.Times(law.Exactly(scale))
 	counted := c.figure.Unit == metric.Count && c.figure != law.Busy && bare && p.Whole && text[0] <= '9'
 	if counted || c.figure == law.Reach {
-		q = law.Exactly(q.Value) // 10 connections are not rounded, nor are 10 Gbit/s
+		q = law.Exactly(q.Value) // 10 connections are exact, and so are 10 Gbit/s
 	}
 	row.Nominal = row.Nominal || c.figure == law.Duration && p.Whole
 	row.Set(c.figure, q)
