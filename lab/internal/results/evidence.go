@@ -34,10 +34,9 @@ func SharedServers(x *experiment.Experiment) map[string]Server {
 
 // CountsWith reports whether the blocks of two measured runs of one experiment, design and host may count together.
 // They must be of the same programs, as far as both name them, of like definitions and clients, and surely of one
-// machine. That is so if both read its mark, or it did not start again in between. Runs that do not say when it
-// started are of the machine if its profile has a mark, which marked says, and otherwise of their kernel. It is the
-// one place that says what a record holds.
-func (f *File) CountsWith(g *File, marked bool) bool {
+// machine. That is so if both read its mark, or it did not start again in between; where no run can say that, if
+// the kernel is the same. It is the one place that says what a record holds.
+func (f *File) CountsWith(g *File) bool {
 	p, q := f.Provenance, g.Provenance
 	for name, one := range p.Servers {
 		other, ok := q.Servers[name]
@@ -46,8 +45,7 @@ func (f *File) CountsWith(g *File, marked bool) bool {
 			return false
 		}
 	}
-	known := func(p *Provenance) bool { return p.Known || marked && p.Boot == "" }
-	same := known(p) && known(q) || p.Boot == q.Boot && (p.Boot != "" || p.Kernel["osrelease"] == q.Kernel["osrelease"])
+	same := p.Known && q.Known || p.Boot == q.Boot && p.Kernel["osrelease"] == q.Kernel["osrelease"]
 	return same && len(f.OtherPrograms(q.Binaries)) == 0 && slices.Equal(p.Clients, q.Clients)
 }
 
@@ -83,32 +81,19 @@ const (
 // A Stay is the time from the beginning of a block's first trial to the end of its last, profiles included.
 type Stay struct{ Began, Ended time.Time }
 
-// Stays gives the time of each block that has a trial. A block of which no trial was started has the moment at
-// which the one before it ended, so it is never a visit of its own by that alone.
+// Stays gives the time of each block that has a trial.
 func (f *File) Stays() map[int]Stay {
 	out, p := map[int]Stay{}, f.Provenance
-	at := p.StartedAt
+	profiled := time.Duration(p.Block.ProfileS * float64(len(f.Conditions)*int(time.Second)))
 	for _, t := range f.Trials {
-		began := t.StartedAt
-		if began.IsZero() {
-			began = at
-		}
-		end := began.Add(t.span(p))
 		s, ok := out[t.Block]
-		if !ok || began.Before(s.Began) {
-			s.Began = began
+		if !ok || t.StartedAt.Before(s.Began) {
+			s.Began = t.StartedAt
 		}
-		if end.After(s.Ended) {
+		if end := t.StartedAt.Add(t.span(p) + profiled); end.After(s.Ended) {
 			s.Ended = end
 		}
 		out[t.Block] = s
-		if s.Ended.After(at) {
-			at = s.Ended
-		}
-	}
-	for b, s := range out {
-		s.Ended = s.Ended.Add(time.Duration(p.Block.ProfileS * float64(len(f.Conditions)*int(time.Second))))
-		out[b] = s
 	}
 	return out
 }

@@ -47,7 +47,7 @@ func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bo
 		}
 	}
 	now := &results.File{Provenance: &here}
-	rec.runs = strict.Filter(rec.runs, func(r verdict.Run) bool { return r.File.CountsWith(now, s.profile.Mark != "") })
+	rec.runs = strict.Filter(rec.runs, func(r verdict.Run) bool { return r.File.CountsWith(now) })
 	if len(rec.runs) == 0 {
 		why := "the machine or its servers are not what they were"
 		if others := newest.OtherPrograms(here.Binaries); len(others) > 0 {

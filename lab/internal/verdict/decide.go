@@ -23,11 +23,6 @@ type Run struct {
 	Then *experiment.Experiment
 }
 
-// Decide is Question.Decide where nothing was asked but by these runs.
-func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
-	return Asked(runs).Decide(x, h, runs)
-}
-
 // Decide derives the verdict file of the last of the runs. All are of one
 // experiment and of the same hosts, joined alike, oldest first. x is the
 // experiment as it is now, h the profile of the server's host.
@@ -57,11 +52,10 @@ func Decided(f *File) bool {
 
 // A decider has the runs that may belong to a record, indexed for claims.
 type decider struct {
-	h       *host.Profile
-	last    *source
-	runs    []*source // that may be counted with the last one, which is the last element
-	nth     int       // of the designs of the question, the last run's
-	sharing int       // number of claims that divide its part of stats.Alpha
+	h     *host.Profile
+	last  *source
+	runs  []*source // that may be counted with the last one, which is the last element
+	level float64   // each claim's part of stats.Alpha
 }
 
 func newDecider(q *Question, h *host.Profile, runs []Run) *decider {
@@ -69,14 +63,14 @@ func newDecider(q *Question, h *host.Profile, runs []Run) *decider {
 	last := runs[len(runs)-1]
 	for _, r := range slices.Backward(runs) {
 		// A run that names few programs counts with others only if those count together.
-		other := slices.ContainsFunc(d.runs, func(s *source) bool { return !r.File.CountsWith(s.File, h.Mark != "") })
+		other := slices.ContainsFunc(d.runs, func(s *source) bool { return !r.File.CountsWith(s.File) })
 		if r == last || !other {
 			d.runs = append(d.runs, newSource(r))
 		}
 	}
 	slices.Reverse(d.runs)
 	d.last = d.runs[len(d.runs)-1]
-	d.nth, d.sharing = q.Part(last.Then, h.Cores)
+	d.level = stats.Level(q.Part(last.Then, h.Cores))
 	return d
 }
 
@@ -85,11 +79,10 @@ func newDecider(q *Question, h *host.Profile, runs []Run) *decider {
 func (d *decider) of() *Record {
 	runs := strict.Map(d.like(), func(s *source) string { return s.Run })
 	conds := strict.Map(d.last.conds, func(c results.Condition) setting.Levels { return c.Levels })
-	return &Record{Runs: runs, Nth: d.nth, Claims: d.sharing,
-		Blocks: strict.Count(begun(d.like()), func(b block) bool {
-			_, complete := b.trials(conds)
-			return complete
-		})}
+	return &Record{Runs: runs, Blocks: strict.Count(begun(d.like()), func(b block) bool {
+		_, complete := b.trials(conds)
+		return complete
+	})}
 }
 
 // like gives the runs of the last run's design: they share at least one claim,
@@ -147,9 +140,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	seen := rec.look(c, rec.needs(all))
 	lost := len(seen.begun) - len(seen.blocks)
 	most := slices.MaxFunc(losses, func(a, b loss) int { return seen.lost[a] - seen.lost[b] })
-	out.Bounds, out.Blocks, out.Refused = rec.tallyBounds(), len(seen.begun), seen.lost[refused]
-	out.Mute, out.Visits = lost-out.Refused, visitsOf(seen.blocks)
-	out.Runs = len(strict.Collect(seen.begun, func(b block) *source { return b.of }))
+	out.Blocks, out.Refused, out.Visits = len(seen.begun), seen.lost[refused], visitsOf(seen.blocks)
 	// Of fewer visits, the next ones may be otherwise.
 	if unmet := most == sharedCores || most == otherBottleneck || most == missing && lost == len(seen.begun); unmet &&
 		2*lost > len(seen.begun) && visitsOf(seen.begun) >= stats.MinSamples {

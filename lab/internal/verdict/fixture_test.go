@@ -8,8 +8,14 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
+
+// Decide is Question.Decide where nothing was asked but by these runs.
+func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
+	return Asked(runs).Decide(x, h, runs)
+}
 
 func claimsOf(x *experiment.Experiment, runs ...Run) []Claim {
 	return Decide(x, machine, runs).Claims

@@ -7,7 +7,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -97,12 +96,12 @@ type record struct {
 	conds []setting.Levels // those that the claim is about, in their order
 	fixed setting.Levels   // settings of every trial
 	line  results.Topology // of every run
-	level float64          // the claim's part of stats.Alpha
+	level float64          // its part of stats.Alpha
 }
 
 // record collects the runs for a claim; nil if each left out some part.
 func (d *decider) record(c experiment.Claim) *record {
-	rec := &record{level: stats.Level(d.nth, d.sharing)}
+	rec := &record{level: d.level}
 	rec.runs = strict.Filter(d.runs, func(s *source) bool {
 		_, left := s.leftOut(c)
 		return d.same(s, c) && !left
@@ -125,17 +124,4 @@ func (rec *record) about(c experiment.Claim, conds []setting.Levels) {
 // if it has them all.
 func (s *source) leftOut(c experiment.Claim) (results.LeftOut, bool) {
 	return strict.Find(s.Provenance.LeftOut, func(out results.LeftOut) bool { return s.then.About(c, out.Levels) })
-}
-
-// tallyBounds counts the valid trials under the record's conditions by bound.
-func (rec *record) tallyBounds() map[string]int {
-	out := map[string]int{}
-	for _, s := range rec.runs {
-		for _, levels := range rec.conds {
-			for _, t := range s.at(levels) {
-				out[string(s.Walls(t).Bound())]++
-			}
-		}
-	}
-	return out
 }

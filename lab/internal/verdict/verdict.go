@@ -96,8 +96,6 @@ type File struct {
 type Record struct {
 	Runs   []string // runs of the last run's design, oldest first
 	Blocks int      // with a valid trial under every condition
-	Nth    int      // of the designs of the experiment's question, this one's number
-	Claims int      // those that divide the design's part of stats.Alpha
 }
 
 // A Claim is what the record says about one claim.
@@ -107,16 +105,13 @@ type Claim struct {
 	Reason  string
 	Blocks  int // that were begun
 	Refused int // blocks of which a fault refused a trial
-	Mute    int // further blocks without a vote
 	Visits  int // that vote
-	Runs    int // that the blocks come from
 	// For and Against count the blocks for and against the claim; if it makes several
 	// comparisons, those of the one that decides.
 	For, Against int
 	// VisitsNeeded estimates how many further visits would decide an open claim, if they
 	// go on as before; 0 if unknown.
 	VisitsNeeded int
-	Bounds       map[string]int // number of valid trials by bound
 	Effects      []Effect
 }
 
