@@ -37,17 +37,13 @@ type resource struct {
 	limit   float64
 	figures [][2]string // metrics, and what each shows
 	needs   int         // so many of them
-	meaning string
 }
 
 // resources are in the order in which a bound joins them.
 var resources = []resource{
-	{BoundClientCPU, CPUSaturated, [][2]string{{"client_thread_busy_max", "busiest client thread"}, {"client_cores_busy", "client cores"}}, 2,
-		fmt.Sprintf("The load generator's cores, or its busiest thread, were busy for %v %% of the time or more.", CPUSaturated*100)},
-	{BoundServerCPU, CPUSaturated, [][2]string{{"server_workers_busy", "server workers"}, {"server_cores_busy", "server cores"}}, 1,
-		fmt.Sprintf("The server's cores, or its workers, were busy for %v %% of the time or more.", CPUSaturated*100)},
-	{BoundWire, WireSaturated, [][2]string{{lineShare, "wire"}}, 0, // a wire that is none cannot be full
-		fmt.Sprintf("The wire carried %v %% of its line rate or more, in its busier direction.", WireSaturated*100)},
+	{BoundClientCPU, CPUSaturated, [][2]string{{"client_thread_busy_max", "busiest client thread"}, {"client_cores_busy", "client cores"}}, 2},
+	{BoundServerCPU, CPUSaturated, [][2]string{{"server_workers_busy", "server workers"}, {"server_cores_busy", "server cores"}}, 1},
+	{BoundWire, WireSaturated, [][2]string{{lineShare, "wire"}}, 0}, // a wire that is none cannot be full
 }
 
 const lineShare = "line_rate_share" // of the wire's busier direction
@@ -57,26 +53,19 @@ func WallNames() []string {
 	return strict.Map(resources, func(r resource) string { return string(r.bound) })
 }
 
-// Meaning says in a sentence when a trial has met the wall.
-func (b Bound) Meaning() string {
-	r, _ := strict.Find(resources, func(r resource) bool { return r.bound == b })
-	return r.meaning
-}
-
 // Walls is what a trial's figures say about each resource. A resource in neither
 // list was recorded and had room.
 type Walls struct {
 	Met    []Bound // in the order in which a bound joins them
 	Unseen []Bound // not recorded, so perhaps met
 
-	use    map[Bound]float64 // by the readings there are
 	shares []string
 }
 
 // WallsOf sorts the resources by a trial's metrics. lineRateBps is in bits per second, 0 if unknown. If the
 // wire was not read but its line rate is known, the bytes that the client read give a lower limit.
 func WallsOf(metrics map[string]float64, lineRateBps float64) Walls {
-	w := Walls{use: map[Bound]float64{}}
+	var w Walls
 	_, read := metrics[lineShare]
 	unread := !read && lineRateBps > 0
 	if transfer, ok := metrics["transfer_bytes_per_s"]; ok && unread {
@@ -91,25 +80,14 @@ func WallsOf(metrics map[string]float64, lineRateBps float64) Walls {
 				w.shares = append(w.shares, fmt.Sprintf("%s %.0f %%", f[1], v*100))
 			}
 		}
-		missing := seen < r.needs || r.bound == BoundWire && unread
 		switch {
 		case share >= r.limit:
 			w.Met = append(w.Met, r.bound)
-		case missing:
+		case seen < r.needs, r.bound == BoundWire && unread:
 			w.Unseen = append(w.Unseen, r.bound)
-		}
-		if seen > 0 && !missing {
-			w.use[r.bound] = share
 		}
 	}
 	return w
-}
-
-// Use is how much of a resource was in use, as a share of what it can carry. It is unknown where a
-// figure is missing that could have been larger.
-func (w Walls) Use(b Bound) (share float64, known bool) {
-	share, known = w.use[b]
-	return share, known
 }
 
 // Meets tells whether a wall was met, alone or with others.

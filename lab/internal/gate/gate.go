@@ -107,9 +107,6 @@ var All = []Gate{
 		"lift the quota of the session or the container"},
 	{ProfileFailed, "a profile of one of the server's processes was not to be had, or did not parse", "the detail says why"},
 	{NoTelemetry, "something that another gate looks at was not seen", "the doctor says what this machine cannot show"},
-	{"misreport", "in earlier runs only: the lab took its own load generator's counts for a contradiction, which was a mistake of " +
-		"the lab each time", ""},
-	{"profile-apart", "in earlier runs only: the profiles of one window, but for that of goroutines, began more than 50 ms apart", ""},
 	{"slow-core", "in earlier runs only: the calibration loop took more than 1.25 times its best of the block, before the trial or " +
 		"after it", ""},
 	{"other-load", "in earlier runs only: others ran on one side's cores for more than 10 % of a core", ""},

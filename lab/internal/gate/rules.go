@@ -11,7 +11,6 @@ import (
 const (
 	HTTPLoad   = "http_load"  // the lab's own
 	Autocannon = "autocannon" // used in the published runs, and assumed where no generator is named
-	Fortio     = "fortio"     // in texts and earlier runs only
 	Sink       = "sink"       // counts events
 	Readers    = "readers"    // of event streams; they give likes besides
 )

@@ -82,9 +82,6 @@ func rowOf(metrics map[string]float64, levels setting.Levels, generator string) 
 	row := &law.Row{Sampled: true} // a rate is of the slots' own times
 	for name, id := range map[string]string{"throughput_rps": "rate", "requests": "requests", "duration_s": "duration",
 		"latency_mean_s": "mean", "latency_max_s": "max", "non_2xx": "bad"} {
-		if _, planted := levels[setting.SinkErrors]; planted && id == "bad" {
-			continue // the experiment has its sink fail
-		}
 		if v, ok := metrics[name]; ok {
 			f, _ := law.FigureOf(id)
 			row.Set(f, law.Exactly(v))

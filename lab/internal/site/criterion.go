@@ -37,7 +37,7 @@ func criterionOf(c experiment.Claim) string {
 		return fmt.Sprintf("%sthe %s gives %s %s of its %s", where, doc.Name, c.Subject(), barsOf(c, words.Percent), doc.Per)
 	case experiment.Value:
 		m, _ := metric.Lookup(c.Metric)
-		print := func(v float64) string { return words.Figure(string(m.Unit), v, nil, nil) }
+		print := func(v float64) string { return words.Figure(string(m.Unit), v) }
 		return fmt.Sprintf("%s%s is %s", where, what, barsOf(c, print))
 	}
 	if levels == nil {

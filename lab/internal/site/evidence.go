@@ -194,7 +194,7 @@ func printFigure(f medians.Figure, unit metric.Unit) words.Words {
 	case f.Printed != "":
 		return words.Words{Text: f.Printed}
 	case f.Below != nil:
-		return words.Words{Text: "<" + words.Figure(string(unit), *f.Below, nil, nil)}
+		return words.Words{Text: "<" + words.Figure(string(unit), *f.Below)}
 	case f.Median == nil:
 		return words.Words{}
 	}

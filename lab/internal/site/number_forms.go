@@ -172,7 +172,7 @@ func (q query) per() (Number, error) {
 			"these are in %s and %s", unit, by)
 	}
 	v := *of.Median / *rate.Median
-	return Number{Text: words.Figure(string(in), v, nil, nil), Value: &v}, nil
+	return Number{Text: words.Figure(string(in), v), Value: &v}, nil
 }
 
 // ratio compares two figures. Of the evidence it is a comparison that claims make, the median of the blocks' ratios,
@@ -318,7 +318,7 @@ func (q query) set() (Number, error) {
 func amount(name string, v float64) string {
 	for end, unit := range map[string]string{"_bps": "bit/s", "_bytes": "B", "_s": "s"} {
 		if strings.HasSuffix(name, end) && v > 0 {
-			return words.Figure(unit, v, nil, nil)
+			return words.Figure(unit, v)
 		}
 	}
 	if v == math.Floor(v) {

@@ -205,5 +205,5 @@ func known(unit string, v float64) string {
 	if v == 0 {
 		return ""
 	}
-	return words.Figure(unit, v, nil, nil)
+	return words.Figure(unit, v)
 }

@@ -96,7 +96,7 @@ func (r rows) draw(class string) *Table {
 		if r.unit == "" || v == 0 {
 			return words.Number(words.Significant(v, 3))
 		}
-		return words.Figure(string(r.unit), v, nil, nil)
+		return words.Figure(string(r.unit), v)
 	}
 	t := &Table{Class: strings.TrimSpace("rows " + class), Caption: r.caption, Heads: []Head{{}, {Text: r.head},
 		{Ends: []string{end(r.scale.low), end(r.scale.high)}}}}
@@ -228,7 +228,7 @@ func (e *evidence) compare(c experiment.Claim, effects []verdict.Effect) rows {
 			one.label += ", " + words.LowerFirst(e.name(effect.At))
 		}
 		one.word = fmt.Sprintf("%d of %d for, %d against", effect.For, effect.Pairs, effect.Against)
-		r.caption = e.caption() + ". Claimed: " + words.Range(effect.BandLow, words.Known(effect.BandHigh)) // alike in all
+		r.caption = e.caption() + ". Claimed: " + words.Range(effect.BandLow, effect.BandHigh) // alike in all
 		r.all = append(r.all, one)
 	}
 	return r
@@ -272,8 +272,11 @@ func (s *Site) relative(f figure, e *evidence) (Chart, error) {
 // ratio is a comparison with its interval and what a claim wants. Without an interval it has the range that coarse
 // figures allow.
 func ratio(e verdict.Effect) row {
-	out := row{value: e.Words.Text, interval: cmp.Or(e.Words.Interval, e.Spread), at: words.Known(e.Ratio),
+	out := row{value: e.Words.Text, interval: cmp.Or(e.Words.Interval, e.Spread),
 		of: []setting.Levels{e.At.With(e.A), e.At.With(e.B)}}
+	if e.Ratio > 0 {
+		out.at = &e.Ratio
+	}
 	switch {
 	case e.HasInterval():
 		out.ends = span(e.Low, e.High)
@@ -314,7 +317,7 @@ func (s *Site) setup(f figure, e *evidence) (Chart, error) {
 		full              float64 // as a share; 0 if it is not known
 	}{
 		{"client", at(e.client, made.Provenance.ClientCPUs), "CPU", max(median("client_cores_busy"), median("client_thread_busy_max"))},
-		{"wire", words.Figure("bit/s", rate, nil, nil), "share of the line rate",
+		{"wire", words.Figure("bit/s", rate), "share of the line rate",
 			cmp.Or(median("line_rate_share"), 8*median("transfer_bytes_per_s")/max(rate, 1))},
 		{"server", at(e.machine, made.Provenance.ServerCPUs), "CPU", median("server_cores_busy")},
 	} {

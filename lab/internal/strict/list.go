@@ -77,11 +77,6 @@ func Instead(name string, known []string) string {
 	return "there are " + all
 }
 
-// InsteadOf is Instead of some words.
-func InsteadOf(name string, known []Word) string {
-	return Instead(name, Map(known, func(w Word) string { return w.Name }))
-}
-
 // mostNear is the most names that it suggests.
 const mostNear = 3
 

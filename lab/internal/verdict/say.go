@@ -30,7 +30,7 @@ func (m *comparison) says(c experiment.Claim, begun int) string {
 	}
 	print := words.Edge
 	if m.b == nil {
-		print = func(v float64) string { return words.Figure(m.unit(), v, nil, nil) }
+		print = func(v float64) string { return words.Figure(m.unit(), v) }
 	}
 	low, high := print(m.band.low), print(m.band.high)
 	in := "between " + low + " and " + high
@@ -118,14 +118,14 @@ func (m *comparison) effect(begun int) Effect {
 		e.Change = words.Change(e.Ratio)
 	} else {
 		e.RatioLow, e.RatioHigh = finite(low), finite(high)
-		e.Text = words.Range(e.RatioLow, words.Known(e.RatioHigh))
+		e.Text = words.Range(e.RatioLow, e.RatioHigh)
 		if e.HasInterval() {
-			e.Interval = words.Range(e.Low, words.Known(e.High))
+			e.Interval = words.Range(e.Low, e.High)
 		}
 	}
 	low, high := ends(m.all)
 	if least, most := slices.Min(low), slices.Max(high); !m.known && e.Pairs > 1 && (least > 0 || !math.IsInf(most, 1)) {
-		e.Spread = "blocks from " + words.Range(finite(least), words.Known(finite(most)))
+		e.Spread = "blocks from " + words.Range(finite(least), finite(most))
 	}
 	return e
 }

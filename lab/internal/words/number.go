@@ -13,12 +13,11 @@ import (
 )
 
 // lastPlace is the power of ten of the last digit worth printing. With an interval that is the second digit of its
-// half-width, but at most the fourth of the value; without one, the third digit of the value.
-func lastPlace(v float64, low, high *float64) int {
+// half-width, but at most the fourth of the value; without one, for which that is 0, the third digit of the value.
+func lastPlace(v, half float64) int {
 	v = math.Abs(v)
 	at := -2
-	if low != nil && high != nil && *high > *low {
-		half := (*high - *low) / 2
+	if half > 0 {
 		if at = Exponent(half) - 1; half*99 < v {
 			at = max(at, Exponent(v)-3)
 		}
@@ -37,19 +36,18 @@ func Exponent(v float64) int {
 }
 
 // Range prints a ratio of which only a range is known: "0.67 to 1.50", "7.0
-// or more". It has two digits of its half-width, or of its only end. A low end
-// of 0 and a missing high end are open.
-func Range(low float64, high *float64) string {
+// or more". It has two digits of its half-width, or of its only end. An end of 0 is open.
+func Range(low, high float64) string {
 	switch {
-	case high == nil && low <= 0:
+	case high == 0 && low <= 0:
 		return "not known"
-	case high == nil:
+	case high == 0:
 		return Grouped(low, ends(low)) + " or more"
 	case low <= 0:
-		return Grouped(*high, ends(*high)) + " or less"
+		return Grouped(high, ends(high)) + " or less"
 	}
-	at := ends((*high - low) / 2)
-	return Grouped(low, at) + " to " + Grouped(*high, at)
+	at := ends((high - low) / 2)
+	return Grouped(low, at) + " to " + Grouped(high, at)
 }
 
 // ends is the place of a number's second digit, at most three after the point.
@@ -137,50 +135,43 @@ const unbroken = "\u00a0"
 func Measured(unit string, v float64, low, high *float64) (w Words) {
 	in := UnitFor(unit, v)
 	v *= in.Factor
-	wide := low != nil && high != nil
-	if wide {
-		low, high = new(*low*in.Factor), new(*high*in.Factor)
-		wide = *high > *low
+	half := 0.0
+	if low != nil && high != nil {
+		half = max(0, *high-*low) / 2 * in.Factor
 	}
 	at := 0 // a small whole number without a width has no digits after the point
-	if wide || math.Abs(v) >= 1000 || v != math.Floor(v) {
-		at = lastPlace(v, low, high)
+	if half > 0 || math.Abs(v) >= 1000 || v != math.Floor(v) {
+		at = lastPlace(v, half)
 	}
 	if w.Text = Grouped(v, at); in.Name != "" && unit != string(metric.PerSecond) {
 		w.Text += unbroken + in.Name
 	}
-	if wide {
-		w.Interval = Grouped(*low, at) + " to " + Grouped(*high, at)
+	if half > 0 {
+		w.Interval = Grouped(*low*in.Factor, at) + " to " + Grouped(*high*in.Factor, at)
 	}
 	return w
 }
 
 // Figure is Measured without the interval.
-func Figure(unit string, v float64, low, high *float64) string {
-	return Measured(unit, v, low, high).Text
-}
-
-// Known is a pointer to a figure, nil for one that is absent from files.
-func Known(v float64) *float64 {
-	if v == 0 {
-		return nil
-	}
-	return &v
-}
+func Figure(unit string, v float64) string { return Measured(unit, v, nil, nil).Text }
 
 // Ratio prints a ratio with its interval, of which an end of 0 is open. Near 1, where margins are small, it has
 // three digits after the point; elsewhere as many as its interval justifies or, without one, three in all.
 func Ratio(v, low, high float64) Words {
-	n := 3
+	n, closed := 3, low > 0 && high > 0
 	if math.Abs(v-1) >= 0.2 {
-		n = max(0, min(3, -lastPlace(v, Known(low), Known(high))))
+		half := 0.0
+		if closed {
+			half = (high - low) / 2
+		}
+		n = max(0, min(3, -lastPlace(v, half)))
 	}
 	w := Words{Text: strconv.FormatFloat(v, 'f', n, 64)}
 	switch {
-	case low > 0 && high > 0:
+	case closed:
 		w.Interval = fmt.Sprintf("%.*f to %.*f", n, low, n, high)
 	case low > 0 || high > 0:
-		w.Interval = Range(low, Known(high))
+		w.Interval = Range(low, high)
 	}
 	return w
 }
@@ -207,7 +198,7 @@ func Edge(v float64) string {
 }
 
 // Plain writes a number with the digits that a figure without an interval has.
-func Plain(v float64) string { return Figure("", v, nil, nil) }
+func Plain(v float64) string { return Figure("", v) }
 
 // Share is a share in percent, with two digits or more.
 func Share(share float64) string {
@@ -226,12 +217,12 @@ func Size(bytes int) string {
 	if bytes < 1e5 {
 		return Thousands(bytes) + " B"
 	}
-	return Figure("B", float64(bytes), nil, nil)
+	return Figure("B", float64(bytes))
 }
 
 // Time is a time with three digits, in the unit that suits it, as the terminal has it.
 func Time(seconds float64) string {
-	return strings.Replace(Figure("s", seconds, nil, nil), unbroken, " ", 1)
+	return strings.Replace(Figure("s", seconds), unbroken, " ", 1)
 }
 
 // Duration is how long something takes that a reader waits for: "47 s", "2 min 05 s".

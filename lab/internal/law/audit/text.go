@@ -187,9 +187,10 @@ func (c *Finding) resolve() error {
 	maps.DeleteFunc(sides, func(_ law.Relation, formula string) bool { return formula == "" })
 	for c.Relation, c.formula = range sides {
 	}
+	known := strict.Map(law.All, func(w strict.Word) string { return w.Name })
 	switch {
-	case !slices.ContainsFunc(law.All, func(w strict.Word) bool { return w.Name == c.Kind }):
-		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.InsteadOf(c.Kind, law.All))
+	case !slices.Contains(known, c.Kind):
+		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.Instead(c.Kind, known))
 	case c.Of == "" || len(sides) != 1:
 		return errors.New("needs of, and one of equals, at_most and at_least")
 	case c.Kind == law.Answer && c.Equals == "":

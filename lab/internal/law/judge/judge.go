@@ -385,7 +385,7 @@ var broken = map[law.Relation]string{law.Equals: "is not", law.AtMost: "is more 
 // says tells the two figures of a result.
 func says(of law.Result) string {
 	amount := func(q law.Quantity) string {
-		return strings.ReplaceAll(words.Figure(string(of.Unit), q.Value, nil, nil), "\u00a0", " ")
+		return strings.ReplaceAll(words.Figure(string(of.Unit), q.Value), "\u00a0", " ")
 	}
 	return fmt.Sprintf("%s, %s, %s %s, %s", of.Of, amount(of.Stands), broken[of.Relation], of.To, amount(of.Allowed))
 }
