@@ -76,9 +76,8 @@ func (x *Experiment) Bars(c Claim) string {
 	return digest(c)
 }
 
-// Design is a digest of what the locks of all the claims have in common: everything but the claims
-// that a verdict depends on. It leaves out the budget: the length of a run changes how much it can
-// tell, not the question.
+// Design is a digest of what the locks of all the claims have in common: everything but the claims that a verdict
+// depends on. It leaves out the budget: the length of a run changes how much it can tell, not the question.
 func (x *Experiment) Design() string {
 	if x.locks != nil {
 		return x.locks.Design

@@ -29,9 +29,8 @@ const (
 	CPUSaturated  = 0.90
 )
 
-// A resource may be a wall. Figures show how much was in use, as shares of what it can carry; the
-// largest counts. Of a client's figures each is needed, since the one that is missing could be the
-// larger.
+// A resource may be a wall. Figures show how much was in use, as shares of what it can carry; the largest counts. Of
+// a client's figures each is needed, since the one that is missing could be the larger.
 type resource struct {
 	bound   Bound
 	limit   float64
@@ -53,8 +52,7 @@ func WallNames() []string {
 	return strict.Map(resources, func(r resource) string { return string(r.bound) })
 }
 
-// Walls is what a trial's figures say about each resource. A resource in neither
-// list was recorded and had room.
+// Walls is what a trial's figures say about each resource. A resource in neither list was recorded and had room.
 type Walls struct {
 	Met    []Bound // in the order in which a bound joins them
 	Unseen []Bound // not recorded, so perhaps met

@@ -1,17 +1,14 @@
-// Package gate judges a trial by its figures: whether it counts, and what bounded
-// it.
+// Package gate judges a trial by its figures: whether it counts, and what bounded it.
 //
-// A fault is a reason for which a trial does not count. The package has each fault's
-// name, its sentence and the way out, the thresholds, and the rules for those that a
-// trial's figures show. A bound is what limited the trial: the wire, the client's
-// CPU, the server's CPU, several of them, or nothing known. The same rules judge a
-// trial while it is measured and when its file is checked.
+// A fault is a reason for which a trial does not count. The package has each fault's name, its sentence and the way
+// out, the thresholds, and the rules for those that a trial's figures show. A bound is what limited the trial: the
+// wire, the client's CPU, the server's CPU, several of them, or nothing known. The same rules judge a trial while it
+// is measured and when its file is checked.
 //
-// A figure that a rule needs and that is missing is a fault of its own. For a bound,
-// a guess is worse than "unknown". A trial has the set of
-// all walls that it met, since two can be met at once and either may have limited
-// throughput. A resource that was not recorded is neither a wall nor known to
-// have room: it is listed as unseen, and a conclusion must check both lists.
+// A figure that a rule needs and that is missing is a fault of its own. For a bound, a guess is worse than "unknown".
+// A trial has the set of all walls that it met, since two can be met at once and either may have limited throughput.
+// A resource that was not recorded is neither a wall nor known to have room: it is listed as unseen, and a conclusion
+// must check both lists.
 //
 // Most thresholds apply to whole windows, all slots of a trial taken together. A
 // trial that alternates between two walls shows neither.
@@ -24,18 +21,15 @@ import (
 )
 
 const (
-	// SendLag limits the load generator's own lateness at a fixed rate, as a 99th
-	// percentile: latencies count from the time a request was due, so lateness is
-	// included in them.
+	// SendLag limits the load generator's own lateness at a fixed rate, as a 99th percentile: latencies count from the
+	// time a request was due, so lateness is included in them.
 	SendLag = time.Millisecond
-	// LittleOff is how far rate times mean latency may differ from the requests that a
-	// closed loop keeps in flight, as a share. The latencies' resolution and the requests
-	// in flight at the window's ends come on top.
+	// LittleOff is how far rate times mean latency may differ from the requests that a closed loop keeps in flight, as
+	// a share. The latencies' resolution and the requests in flight at the window's ends come on top.
 	LittleOff = 0.10
-	// LeastShare is the share of the rate asked for that must be answered. A hundredth
-	// covers requests in flight at both ends of a short trial. A generator or server that
-	// keeps up loses less than that; one that does not turns the open loop into a closed
-	// one.
+	// LeastShare is the share of the rate asked for that must be answered. A hundredth covers requests in flight at
+	// both ends of a short trial. A generator or server that keeps up loses less than that; one that does not turns the
+	// open loop into a closed one.
 	LeastShare = 0.99
 	// ActiveShare is the share of the busiest worker's CPU time that makes a
 	// worker active. A hash distributes connections over workers, so shares may
@@ -44,9 +38,8 @@ const (
 	// EachWorker is how many connections a worker has in the mean where none can be without one by
 	// chance: of four workers, one is in less than one of a million trials.
 	EachWorker = 16
-	// IdleServer is the most CPU, in cores, that all waiting servers may use
-	// together, since the measured server then lacks that CPU. A waiting server
-	// wakes up for its timers, which costs a tenth of this limit.
+	// IdleServer is the most CPU, in cores, that all waiting servers may use together, since the measured server then
+	// lacks that CPU. A waiting server wakes up for its timers, which costs a tenth of this limit.
 	IdleServer = 0.02
 	// AutocannonStep is the step of autocannon's latencies, in seconds: up to that much is cut off.
 	AutocannonStep = 0.001

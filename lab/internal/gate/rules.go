@@ -15,8 +15,7 @@ const (
 	Readers    = "readers"    // of event streams; they give likes besides
 )
 
-// Asked is what a trial was asked to do, as far as rules compare its figures
-// with it.
+// Asked is what a trial was asked to do, as far as rules compare its figures with it.
 type Asked struct {
 	Generator   string
 	Connections int     // 0 for a receiver of events
@@ -26,8 +25,7 @@ type Asked struct {
 	Workers     int     // prefork workers; 0 if there are none
 	WindowS     float64 // seconds, of all slots; 0 if unknown
 	SlotS       float64 // seconds; 0 if the trial is in one piece
-	// ResolutionS is the step of the load generator's latencies, in seconds, if
-	// they are cut to whole steps.
+	// ResolutionS is the step of the load generator's latencies, in seconds, if they are cut to whole steps.
 	ResolutionS float64
 	// Claimed names the metrics that the experiment's claims are about. A figure
 	// that decides a claim refutes it, and is no fault of the trial.
@@ -114,10 +112,9 @@ func (t *trial) least(gate, metric string, needed bool, limit float64, format st
 	}
 }
 
-// little compares rate times mean latency with the requests that a closed loop
-// keeps in flight. A window's latencies are those of requests sent within it, so
-// they lack what was in flight at its begin, and have all of what was in flight at
-// its end. This explains a difference of up to the mean latency over the window.
+// little compares rate times mean latency with the requests that a closed loop keeps in flight. A window's latencies
+// are those of requests sent within it, so they lack what was in flight at its begin, and have all of what was in
+// flight at its end. This explains a difference of up to the mean latency over the window.
 func (t *trial) little() {
 	asked := float64(t.Connections * t.Pipelining)
 	cut, whole := t.figures["latency_cut_share"]

@@ -20,9 +20,8 @@ const (
 	strangeFactor  = 2
 )
 
-// Follows tells whether others ran more in the slots of one of two conditions, and whether that can
-// explain the ratio of a figure. It goes by the difference in each block, in cores. by is the
-// median; k of n blocks have its sign.
+// Follows tells whether others ran more in the slots of one of two conditions, and whether that can explain the ratio
+// of a figure. It goes by the difference in each block, in cores. by is the median; k of n blocks have its sign.
 func Follows(more []float64, ratio float64) (by float64, k, n int, is bool) {
 	more = slices.DeleteFunc(slices.Clone(more), func(v float64) bool { return v == 0 || math.IsNaN(v) })
 	if n = len(more); n == 0 {

@@ -19,8 +19,7 @@ import (
 // ranges, and its faults, judged again. It reports the first place where they differ. Of an older design than
 // today's, only order and ranges are known.
 //
-// It catches mistakes. A person who makes up a whole run passes any check; a second machine is the
-// answer to that.
+// It catches mistakes. A person who makes up a whole run passes any check; a second machine is the answer to that.
 func (f *File) Check(x *experiment.Experiment) error {
 	p := f.Provenance
 	if !slices.Contains([]Ended{Decided, Budget, Blocks, Interrupted, Failing}, p.Ended) {
@@ -36,9 +35,8 @@ func (f *File) Check(x *experiment.Experiment) error {
 	return f.checkGates(x)
 }
 
-// checkOrder draws the control and each block's order again from the run's seed, and compares them
-// with the trials. The list of trials goes by block, within a block by group in the order drawn,
-// and within a group by condition.
+// checkOrder draws the control and each block's order again from the run's seed, and compares them with the trials.
+// The list of trials goes by block, within a block by group in the order drawn, and within a group by condition.
 func (f *File) checkOrder() error {
 	p, last := f.Provenance, len(f.Conditions)-1
 	for i, c := range f.Conditions {

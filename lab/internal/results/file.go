@@ -56,8 +56,7 @@ func Decode(data []byte, into any) error {
 	case *host.Profile:
 		is, known = v.SchemaVersion, host.Version
 	}
-	// The version comes first, because any other complaint about a file of an unknown version would
-	// mislead.
+	// The version comes first, because any other complaint about a file of an unknown version would mislead.
 	if is != known && (err == nil || is != 0) {
 		return fmt.Errorf("/schema_version: version %v is not known to this lab, which reads version %d; use the lab that "+
 			"wrote the file", is, known)

@@ -5,9 +5,8 @@
 // calibrations, the clock) cover all conditions that were up together and are repeated in each of their trials. A
 // file has only complete blocks, and the lab repeats no trial.
 //
-// It keeps every trial, an invalid one with its reasons. A figure that was not measured is absent rather than
-// zero. The lab does not trust files: reading computes the figures that follow from others, and Check
-// compares the rest.
+// It keeps every trial, an invalid one with its reasons. A figure that was not measured is absent rather than zero.
+// The lab does not trust files: reading computes the figures that follow from others, and Check compares the rest.
 //
 // The file has readings, not their meaning: the lab derives verdicts each time, so that a better
 // rule applies to old runs too. Figures that agree with each other may still be wrong.

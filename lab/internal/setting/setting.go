@@ -75,9 +75,8 @@ type Row struct {
 	Knob                *Knob
 }
 
-// A Knob is a setting that holds for the whole machine, or for a network namespace: one of the
-// kernel, or a service to stop. Nothing can change it for a single slot, so its levels separate the
-// groups of a block.
+// A Knob is a setting that holds for the whole machine, or for a network namespace: one of the kernel, or a service
+// to stop. Nothing can change it for a single slot, so its levels separate the groups of a block.
 type Knob struct {
 	Setting string `toml:"-"` // its name in a design
 	Script  string // lab/scripts/tune-SCRIPT.sh turns it, and a row of package tune
@@ -330,8 +329,7 @@ func Title(name string) string {
 	return words.UpperFirst(strings.ReplaceAll(name, "_", " "))
 }
 
-// LevelPhrase is a level in a sentence: numbers have their thousands separated, and a switch is on
-// or off.
+// LevelPhrase is a level in a sentence: numbers have their thousands separated, and a switch is on or off.
 func LevelPhrase(l Level) string { return print(l, "on", "off") }
 
 // LevelCell is a level as a table prints it: as LevelPhrase, but truth values are yes or no.

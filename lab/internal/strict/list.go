@@ -55,9 +55,8 @@ type Word struct {
 // Names is where every name of settings, metrics and kinds is listed.
 const Names = "the lists of the site's page /contribute, under Names"
 
-// Instead says, at the end of an error about an unknown name, what could have been meant. It gives
-// a short list whole. Of a longer one it gives the names that are like it, or else all, unless they
-// would fill a screen.
+// Instead says, at the end of an error about an unknown name, what could have been meant. It gives a short list
+// whole. Of a longer one it gives the names that are like it, or else all, unless they would fill a screen.
 func Instead(name string, known []string) string {
 	near, all := Near(name, known), strings.Join(known, ", ")
 	guess := "did you mean " + strings.Join(Map(near, strconv.Quote), " or ") + "?"

@@ -18,8 +18,7 @@ import (
 // A band is where a claim wants a ratio or a value, edges included; infinite where it has no edge.
 type band struct{ low, high float64 }
 
-// inside tells whether a whole range is in the band, and beyond whether it is
-// past one of the edges.
+// inside tells whether a whole range is in the band, and beyond whether it is past one of the edges.
 func (b band) inside(low, high float64) bool { return low >= b.low && high <= b.high }
 func (b band) beyond(low, high float64) bool { return high < b.low || low > b.high }
 
@@ -238,8 +237,7 @@ func (rec *record) reading(c experiment.Claim, m *comparison, b block) results.R
 	return r
 }
 
-// follows says that what others ran follows one of two conditions and may explain their ratio; empty
-// if it does not.
+// follows says that what others ran follows one of two conditions and may explain their ratio; empty if it does not.
 func (m *comparison) follows(blocks []block) string {
 	var more []float64
 	for _, b := range blocks {

@@ -11,14 +11,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// ControlAlpha is the probability that a record's A/A control differs by chance alone,
-// over all metrics and any number of blocks. It is smaller than the error of verdicts,
-// because a control that differs leaves no claim decided.
+// ControlAlpha is the probability that a record's A/A control differs by chance alone, over all metrics and any
+// number of blocks. It is smaller than the error of verdicts, because a control that differs leaves no claim decided.
 const ControlAlpha = 0.01
 
-// control compares the A/A controls of a record's runs with the conditions that
-// they repeat, in the two metrics that every experiment rests on and in those of
-// the last run's ratio claims. It is nil where no run has a control.
+// control compares the A/A controls of a record's runs with the conditions that they repeat, in the two metrics that
+// every experiment rests on and in those of the last run's ratio claims. It is nil where no run has a control.
 func (d *decider) control() *Control {
 	runs := strict.Filter(d.like(), func(s *source) bool { return s.control != nil && len(s.Trials) > 0 })
 	if len(runs) == 0 {

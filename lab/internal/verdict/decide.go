@@ -16,21 +16,18 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// A Run is a candidate for a record, with the experiment as it was when the run
-// was made.
+// A Run is a candidate for a record, with the experiment as it was when the run was made.
 type Run struct {
 	File *results.File
 	Then *experiment.Experiment
 }
 
-// Decide derives the verdict file of the last of the runs. All are of one
-// experiment and of the same hosts, joined alike, oldest first. x is the
-// experiment as it is now, h the profile of the server's host.
+// Decide derives the verdict file of the last of the runs. All are of one experiment and of the same hosts, joined
+// alike, oldest first. x is the experiment as it is now, h the profile of the server's host.
 //
-// Blocks count together over all runs that are like the last one and whose claim has the
-// same lock. A run decides only the claims of its own design: a claim made later could
-// have been read off the run. Claims that the experiment no longer has, or has with other
-// bars, are not decided.
+// Blocks count together over all runs that are like the last one and whose claim has the same lock. A run decides
+// only the claims of its own design: a claim made later could have been read off the run. Claims that the experiment
+// no longer has, or has with other bars, are not decided.
 func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	d := newDecider(q, h, runs)
 	r := d.last
@@ -74,8 +71,7 @@ func newDecider(q *Question, h *host.Profile, runs []Run) *decider {
 	return d
 }
 
-// of describes what the verdicts rest on: the runs that share a claim with the
-// last one.
+// of describes what the verdicts rest on: the runs that share a claim with the last one.
 func (d *decider) of() *Record {
 	runs := strict.Map(d.like(), func(s *source) string { return s.Run })
 	conds := strict.Map(d.last.conds, func(c results.Condition) setting.Levels { return c.Levels })
@@ -115,8 +111,7 @@ func (d *decider) decide(c experiment.Claim, control *Control) Claim {
 	return out
 }
 
-// assess decides whether a claim applies, whether the blocks can tell, and what
-// they tell.
+// assess decides whether a claim applies, whether the blocks can tell, and what they tell.
 func (d *decider) assess(c experiment.Claim) Claim {
 	out := Claim{ID: c.ID}
 	say := func(v Verdict, format string, args ...any) Claim {

@@ -8,10 +8,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A Question is everything that measured runs have asked under one experiment's
-// name, and so what divides stats.Alpha. A design that was changed after its first
-// run is a second try at the question, and a claim that was withdrawn could have
-// been decided wrongly all the same: neither leaves the account.
+// A Question is everything that measured runs have asked under one experiment's name, and so what divides
+// stats.Alpha. A design that was changed after its first run is a second try at the question, and a claim that was
+// withdrawn could have been decided wrongly all the same: neither leaves the account.
 type Question struct{ designs []*experiment.Experiment } // of runs, oldest first
 
 // Asked gathers what runs asked. They are of one experiment, on any hosts, oldest
@@ -21,10 +20,9 @@ func Asked(runs []Run) *Question {
 	return &Question{strict.Map(measured, func(r Run) *experiment.Experiment { return r.Then })}
 }
 
-// Part says which design of the question an experiment is, and how many claims divide
-// that design's level on a host with so many cores. They are the experiment's own, and
-// those of any measured run of the design. A claim that needs more cores cannot get a
-// wrong verdict there and is not counted.
+// Part says which design of the question an experiment is, and how many claims divide that design's level on a host
+// with so many cores. They are the experiment's own, and those of any measured run of the design. A claim that needs
+// more cores cannot get a wrong verdict there and is not counted.
 func (q *Question) Part(x *experiment.Experiment, cores int) (nth, claims int) {
 	var digests []string
 	own, bars := x.Design(), map[string]bool{}

@@ -89,8 +89,7 @@ func (b block) trials(conds []setting.Levels) (out []results.Trial, complete boo
 	return out, len(out) == len(conds)
 }
 
-// A record is everything that one claim rests on: the runs of its design, and
-// the conditions that the claim is about.
+// A record is everything that one claim rests on: the runs of its design, and the conditions that the claim is about.
 type record struct {
 	runs  []*source        // those with trials, oldest first
 	conds []setting.Levels // those that the claim is about, in their order
@@ -120,8 +119,7 @@ func (rec *record) about(c experiment.Claim, conds []setting.Levels) {
 	rec.conds = strict.Filter(conds, func(levels setting.Levels) bool { return c.Covers(rec.fixed.With(levels)) })
 }
 
-// leftOut is what a run left out of the conditions that a claim is about; false
-// if it has them all.
+// leftOut is what a run left out of the conditions that a claim is about; false if it has them all.
 func (s *source) leftOut(c experiment.Claim) (results.LeftOut, bool) {
 	return strict.Find(s.Provenance.LeftOut, func(out results.LeftOut) bool { return s.then.About(c, out.Levels) })
 }

@@ -16,9 +16,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// says gives the median, its interval, and how many blocks agree with the claim. An example is
-// "cost with 2 workers over that with 1: 0.39 (0.37 to 0.41); 17 of 18 blocks lie at 0.5 or
-// below, and 1 does not".
+// says gives the median, its interval, and how many blocks agree with the claim. An example is "cost with 2 workers
+// over that with 1: 0.39 (0.37 to 0.41); 17 of 18 blocks lie at 0.5 or below, and 1 does not".
 func (m *comparison) says(c experiment.Claim, begun int) string {
 	n := len(m.all)
 	yes, no := m.count(m.all)
@@ -53,8 +52,7 @@ func (m *comparison) says(c experiment.Claim, begun int) string {
 	return said
 }
 
-// figures names the comparison, with the median and its interval or, for too few blocks, the range
-// of all.
+// figures names the comparison, with the median and its interval or, for too few blocks, the range of all.
 func (m *comparison) figures(c experiment.Claim) string {
 	e := m.effect(0)
 	name, of := e.Names(), words.Words{Text: e.Text, Interval: cmp.Or(e.Interval, e.Spread)}

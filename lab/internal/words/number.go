@@ -27,8 +27,7 @@ func lastPlace(v, half float64) int {
 	return max(at, -9)
 }
 
-// Exponent is a number's power of ten, read off its decimal text, since
-// logarithms are inexact at powers of ten.
+// Exponent is a number's power of ten, read off its decimal text, since logarithms are inexact at powers of ten.
 func Exponent(v float64) int {
 	s := strconv.FormatFloat(v, 'e', 8, 64)
 	n, _ := strconv.Atoi(s[strings.IndexByte(s, 'e')+1:])
@@ -94,9 +93,8 @@ type Unit struct {
 	Name   string
 }
 
-// UnitFor chooses the unit for figures up to some size. A rate has no name of
-// its own, since "1/s" counts requests in some places and packets in others, and
-// the words around it say which.
+// UnitFor chooses the unit for figures up to some size. A rate has no name of its own, since "1/s" counts requests in
+// some places and packets in others, and the words around it say which.
 func UnitFor(unit string, most float64) Unit {
 	for _, u := range units[unit] {
 		if math.Abs(most) >= u.from {

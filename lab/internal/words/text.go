@@ -15,8 +15,7 @@ import (
 // Number prints a chosen number with the digits that it was written with.
 func Number(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
 
-// Percent prints a chosen share: 0.1125 is 11.25 %. The space keeps a figure and
-// its sign on one line.
+// Percent prints a chosen share: 0.1125 is 11.25 %. The space keeps a figure and its sign on one line.
 func Percent(v float64) string { return Number(v*100) + "\u00a0%" }
 
 // List joins words as a sentence does: a, b and c.
@@ -38,8 +37,7 @@ func Significant(v float64, digits int) float64 {
 	return v
 }
 
-// Count is a number of things: "1 block", "12 blocks". many is the word for several where
-// that is not one with an s.
+// Count is a number of things: "1 block", "12 blocks". many is the word for several where that is not one with an s.
 func Count(n int, one string, many ...string) string {
 	return Thousands(n) + " " + Plural(n, one, many...)
 }
@@ -75,8 +73,7 @@ func LowerFirst(s string) string {
 // UpperFirst begins a sentence, which may be empty.
 func UpperFirst(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
 
-// Bounds names the bounds of a condition's trials, the most frequent first,
-// and how many trials each has if asked to.
+// Bounds names the bounds of a condition's trials, the most frequent first, and how many trials each has if asked to.
 func Bounds(bounds map[string]int, count bool) string {
 	names := slices.Sorted(maps.Keys(bounds))
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(bounds[b], bounds[a]) })
