@@ -2,8 +2,8 @@
 // pass the check of results files, so their figures agree with each other. The caller says how trials come out; noise
 // is drawn from the run's seed, so that the same plan gives the same bytes.
 //
-// There is one host on each side, one thread of the client, no fixed rates of requests, and no profiles, which a caller
-// may add. A trial of another generator than http_load has no slots, as if it had been measured in one piece.
+// There is one host on each side, the server on one core, one thread of http_load, no fixed rates of requests, and no
+// profiles, which a caller may add.
 package madeup
 
 import (
@@ -27,31 +27,28 @@ type Plan struct {
 	Started    time.Time // in whole seconds
 	Seed       uint64
 	Blocks     int
-	NoControl  bool
 	// Trial says how a trial came out; nil: all like Usual, with the server as the bottleneck.
 	Trial func(levels setting.Levels, block int) Came
 }
 
 // Came is how a trial came out. A field of 0 takes the value of Usual.
 type Came struct {
-	CostS         float64 // server CPU per request, in seconds
-	ServerBusy    float64 // share of the server's cores
-	ClientBusy    float64 // share of the client's core and thread
-	ResponseBytes float64
-	Noise         float64          // relative standard deviation of what differs between trials
-	Reasons       []results.Reason // why it is invalid
+	CostS      float64          // server CPU per request, in seconds
+	ServerBusy float64          // share of the server's core
+	Noise      float64          // relative standard deviation of what differs between trials
+	Reasons    []results.Reason // why it is invalid
 }
 
 // Usual is a trial with the server as the bottleneck.
-var Usual = Came{CostS: 8e-6, ServerBusy: 0.97, ClientBusy: 0.55, ResponseBytes: 640, Noise: 0.01}
+var Usual = Came{CostS: 8e-6, ServerBusy: 0.97, Noise: 0.01}
 
 const (
-	calibration = 9.5e-7 // a core's best time for the calibration loop, in seconds
-	fullWire    = 0.96   // largest share of its rate that a wire carries
+	calibration   = 9.5e-7 // a core's best time for the calibration loop, in seconds
+	fullWire      = 0.96   // largest share of its rate that a wire carries
+	clientBusy    = 0.55   // share of the client's core and thread
+	responseBytes = 640
+	overhead      = 70 // bytes that a wire carries around an answer
 )
-
-// Overhead is how many bytes a wire carries around an answer.
-const Overhead = 70
 
 // Run makes up a run.
 func Run(p Plan) *results.File {
@@ -71,11 +68,10 @@ func Run(p Plan) *results.File {
 	for i, levels := range x.Conditions() {
 		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels})
 	}
-	if n := len(f.Conditions); !p.NoControl {
-		twin := f.Conditions[experiment.DrawControl(n, p.Seed)]
-		twin.ID, twin.ControlOf = fmt.Sprintf("c%d", n+1), twin.ID
-		f.Conditions = append(f.Conditions, twin)
-	}
+	n := len(f.Conditions)
+	twin := f.Conditions[experiment.DrawControl(n, p.Seed)]
+	twin.ID, twin.ControlOf = fmt.Sprintf("c%d", n+1), twin.ID
+	f.Conditions = append(f.Conditions, twin)
 	m := &maker{p, f, rand.New(rand.NewPCG(p.Seed, 2)), 1}
 	for b := 1; b <= p.Blocks; b++ {
 		for _, sequence := range experiment.DrawBlock(f.Groups(), x.Block.Rounds, p.Seed, b) {
@@ -117,60 +113,46 @@ func (m *maker) trial(block int, of results.Condition, machine map[string]float6
 	if m.Trial != nil {
 		came = m.Trial(all, block)
 	}
-	came.CostS, came.Noise = cmp.Or(came.CostS, Usual.CostS), cmp.Or(came.Noise, Usual.Noise)
-	came.ServerBusy, came.ClientBusy = cmp.Or(came.ServerBusy, Usual.ServerBusy), cmp.Or(came.ClientBusy, Usual.ClientBusy)
-	came.ResponseBytes, came.CostS = cmp.Or(came.ResponseBytes, Usual.ResponseBytes), m.about(came.CostS, came.Noise)
+	came.ServerBusy = cmp.Or(came.ServerBusy, Usual.ServerBusy)
+	came.CostS = m.about(cmp.Or(came.CostS, Usual.CostS), cmp.Or(came.Noise, Usual.Noise))
 
 	t := results.Trial{Seq: len(m.f.Trials) + 1, Block: block, Condition: of.ID, Reasons: came.Reasons,
 		StartedAt: m.Started.Add(time.Duration(m.at * float64(time.Second))), Metrics: maps.Clone(machine)}
 	for range m.Experiment.Block.Rounds {
-		t.Slots = append(t.Slots, m.slot(came, ServerCores(all)).Rounded())
+		t.Slots = append(t.Slots, m.slot(came).Rounded())
 	}
 	m.f.Conclude(&t)
-	if all[setting.Generator] != setting.String(setting.HTTPLoad) {
-		t.Slots = nil
-		delete(t.Metrics, "idle_servers_busy")
-	}
-	maps.Copy(t.Metrics, m.served(all, came, t.Metrics["throughput_rps"], t.Metrics["server_cores_busy"]))
+	maps.Copy(t.Metrics, m.served(all, t.Metrics["throughput_rps"], t.Metrics["server_cores_busy"]))
 	m.f.Conclude(&t)
 	return t
 }
 
-// ServerCores is the number of cores of a condition's server.
-func ServerCores(all setting.Levels) float64 {
-	if l, ok := all[setting.ServerCPUs]; ok {
-		return float64(results.Count(l.String()))
-	}
-	return 1
-}
-
 // slot makes one slot of a trial.
-func (m *maker) slot(c Came, serverCores float64) slots.Slot {
+func (m *maker) slot(c Came) slots.Slot {
 	const fill = 0.001
-	length, busy, wire := m.Experiment.Block.SlotS+1e-4*m.r.Float64(), c.ServerBusy, c.ResponseBytes+Overhead
+	length, busy, wire := m.Experiment.Block.SlotS+1e-4*m.r.Float64(), c.ServerBusy, responseBytes+overhead
 	if line := m.f.Topology.LineRateBps; line > 0 { // a wire carries at most its rate
-		busy = min(busy, fullWire*line/8/wire*c.CostS/serverCores)
+		busy = min(busy, fullWire*line/8/float64(wire)*c.CostS)
 	}
 	// of is a share of time, about as it came out.
 	of := func(busy float64) float64 { return min(1, busy*(1+0.005*(m.r.Float64()-0.5))) * length }
-	server := of(busy) * serverCores
+	server := of(busy)
 	requests := math.Round(server / c.CostS)
 	s := slots.Slot{AtS: m.at + fill, FillS: fill, DurationS: length, Requests: int64(requests), ServerCPUS: server,
-		ClientCPUS: of(c.ClientBusy), IdleCPUS: 0.001 * m.r.Float64() * length}
+		ClientCPUS: of(clientBusy), IdleCPUS: 0.001 * m.r.Float64() * length}
 	if m.f.Topology.LineRateBps > 0 {
-		s.TxBytes, s.RxBytes = int64(requests*wire), int64(requests*110)
+		s.TxBytes, s.RxBytes = int64(requests)*int64(wire), int64(requests*110)
 	}
 	m.at += fill + length + 0.002
 	return s
 }
 
 // served has what a trial records apart from its slots and the machine.
-func (m *maker) served(all setting.Levels, c Came, rps, busy float64) map[string]float64 {
-	connections, cores := float64(all.Whole(setting.Connections, 50)), ServerCores(all)
-	workers := float64(all.Whole(setting.Workers, int(cores)))
+func (m *maker) served(all setting.Levels, rps, busy float64) map[string]float64 {
+	connections, workers := float64(all.Whole(setting.Connections, 50)), float64(all.Whole(setting.Workers, 1))
 	out := map[string]float64{
-		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "response_bytes": c.ResponseBytes,
-		"client_thread_busy_max": c.ClientBusy, "server_rss_bytes": 45424640, "client_rss_bytes": 15286272,
+		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "response_bytes": responseBytes,
+		"client_thread_busy_max": clientBusy, "server_rss_bytes": 45424640, "client_rss_bytes": 15286272,
 		"connections_established": connections, "processes": 1, "workers": 0,
 	}
 	// A server that does not fork serves in its only process.
@@ -178,17 +160,13 @@ func (m *maker) served(all setting.Levels, c Came, rps, busy float64) map[string
 		maps.Copy(out, map[string]float64{
 			"processes": workers + 1, "workers": workers, "workers_active": workers, "workers_serving": workers,
 			"threads_per_worker":     6 + math.Round(2*m.r.Float64())/2,
-			"connections_per_worker": connections / workers, "server_workers_busy": busy * cores / workers * 0.99,
+			"connections_per_worker": connections / workers, "server_workers_busy": busy / workers * 0.99,
 		})
 	}
 	mean := m.about(connections*float64(all.Whole(setting.Pipelining, 1))/rps, 0.002)
 	out["latency_mean_s"] = mean
 	for name, q := range map[string]float64{"p50": 0.9, "p90": 1.3, "p99": 1.8, "p999": 2.5, "max": 4} {
 		out["latency_"+name+"_s"] = mean * q
-	}
-	if all[setting.Generator] == setting.String(setting.Sink) {
-		maps.Copy(out, map[string]float64{"delivered_per_s": rps, "offered_per_s": rps, "logged_per_s": rps,
-			"arrived_share": 1, "events_per_batch": 1, "duplicate_events": 0, "unaccounted_events": 0})
 	}
 	return out
 }
