@@ -57,7 +57,8 @@ func TestFormulas(t *testing.T) {
 		strings.Repeat("(", 1e6): "exceeded max nesting depth",
 		"1e999":                  "character 1: ",
 	} {
-		if _, err := ParseFormula(formula, given); err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 250 {
+		_, err := ParseFormula(formula, given)
+		if err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 250 {
 			t.Errorf("%.40s: %.300v, want %q", formula, err, says)
 		}
 	}

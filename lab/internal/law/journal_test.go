@@ -45,7 +45,8 @@ func TestTheJournalsOwnTrialsKeepTheLaws(t *testing.T) {
 			row := rowOf(trial.Metrics, levels[trial.Condition], generators[trial.Condition])
 			row.Judge(func(of law.Result) {
 				if held[of.Law]++; !of.Holds {
-					t.Errorf("%s, trial %d: %s %.6g, %s %.6g (%s)", path, trial.Seq, of.Of, of.Stands.Value, of.To, of.Allowed.Value, of.Law)
+					t.Errorf("%s, trial %d: %s %.6g, %s %.6g (%s)", path, trial.Seq, of.Of, of.Stands.Value, of.To,
+						of.Allowed.Value, of.Law)
 				}
 			}, func(string) {})
 		}

@@ -65,7 +65,8 @@ func TestFiguresAreReadAsRanges(t *testing.T) {
 			t.Errorf("%q: %+v, %v; want %+v", printed, p, ok, want)
 		}
 	}
-	for printed, want := range map[string]float64{"12.345,6": 12_345.6, "5,13": 5.13, "1.234": 1234, "1,234": 1.234, "1 234,5": 1234.5} {
+	for printed, want := range map[string]float64{"12.345,6": 12_345.6, "5,13": 5.13, "1.234": 1234, "1,234": 1.234,
+		"1 234,5": 1234.5} {
 		if p, ok := Read(printed, Manner{Comma: true}); !ok || !near(p.Value, want) {
 			t.Errorf("%q with a decimal comma: %+v, %v; want %v", printed, p, ok, want)
 		}

@@ -208,7 +208,8 @@ func TestTextsThatAreRefused(t *testing.T) {
 
 // An entry has a number, and a study a word.
 func TestATextIsCalledByItsEntry(t *testing.T) {
-	for name, ok := range map[string]bool{"99": true, "06b": true, "batch": true, "ba": false, "Batch": false, "batch-2": false, "": false} {
+	names := map[string]bool{"99": true, "06b": true, "batch": true, "ba": false, "Batch": false, "batch-2": false, "": false}
+	for name, ok := range names {
 		if _, err := Parse(name, []byte(strings.Replace(small, `"99"`, `"`+name+`"`, 1))); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)
 		}
@@ -235,7 +236,8 @@ func TestMannersOfPrinting(t *testing.T) {
 	} {
 		c.figure.Place = "p"
 		err := c.figure.read()
-		if want := (law.Quantity{Value: c.v, Low: c.low, High: c.high}); (err == nil) != (c.v > 0) || c.figure.Quantity != want.Rounded() {
+		want := law.Quantity{Value: c.v, Low: c.low, High: c.high}.Rounded()
+		if (err == nil) != (c.v > 0) || c.figure.Quantity != want {
 			t.Errorf("%+v: %v", c.figure, err)
 		}
 	}

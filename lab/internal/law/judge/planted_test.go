@@ -55,7 +55,8 @@ func makeUp(r *rand.Rand) made {
 	return m
 }
 
-const plantedHead = "name,connections,pipelining,duration (s),requests,req/s,avg latency,min,p50,p90,p99,max,stdev,cpu %,cores,body (B),bytes read,transfer/s,2xx,non-2xx,errors,line"
+const plantedHead = "name,connections,pipelining,duration (s),requests,req/s,avg latency,min,p50,p90,p99,max,stdev,cpu %," +
+	"cores,body (B),bytes read,transfer/s,2xx,non-2xx,errors,line"
 
 // cells prints a test as tables do: with few digits, and latencies with their units.
 func (m made) cells(name string, r *rand.Rand) []string {
@@ -76,9 +77,13 @@ func (m made) cells(name string, r *rand.Rand) []string {
 	if m.rate < 1e3 {
 		rate = fmt.Sprintf("%.1f", m.rate)
 	}
-	return strings.Split(fmt.Sprintf("%s,%d,%d,%.2f,%.0f,%s,%s,%s,%s,%s,%s,%s,%s,%.1f,%.0f,%.0f,%.0f,%.3fMB/s,%.0f,%.0f,%.0f,10Gbit/s", name, m.connections, m.depth,
-		m.duration, m.requests, rate, latency(m.mean), latency(m.least), latency(m.p50), latency(m.p90), latency(m.p99), latency(m.most),
-		latency(m.stdev), 100*m.busy, m.cores, m.body, m.bytes, m.byteRate/1e6, m.good, m.bad, m.fails), ",")
+	cells := []string{name, fmt.Sprint(m.connections), fmt.Sprint(m.depth), fmt.Sprintf("%.2f", m.duration),
+		fmt.Sprintf("%.0f", m.requests), rate}
+	for _, v := range []float64{m.mean, m.least, m.p50, m.p90, m.p99, m.most, m.stdev} {
+		cells = append(cells, latency(v))
+	}
+	return append(cells, strings.Split(fmt.Sprintf("%.1f,%.0f,%.0f,%.0f,%.3fMB/s,%.0f,%.0f,%.0f,10Gbit/s", 100*m.busy, m.cores,
+		m.body, m.bytes, m.byteRate/1e6, m.good, m.bad, m.fails), ",")...)
 }
 
 // faults are ten ways in which tables go wrong, each of one figure or of one unit.
