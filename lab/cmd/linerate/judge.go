@@ -10,7 +10,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/law"
-	"github.com/line-rate/line-rate/lab/internal/law/judge"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -37,11 +36,11 @@ func (c *judgeCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	o := judge.Options{Given: c.Given, Units: c.Unit, MadeBy: c.MadeBy, Averaged: c.Means, Most: mostFindings}
+	o := law.Options{Given: c.Given, Units: c.Unit, MadeBy: c.MadeBy, Averaged: c.Means, Most: mostFindings}
 	if c.All || c.JSON {
 		o.Most = 0
 	}
-	found, err := judge.Of(c.File, text, o)
+	found, err := law.Judge(c.File, text, o)
 	if err != nil {
 		return cli.Failed, err
 	}
@@ -49,9 +48,9 @@ func (c *judgeCall) do(_ context.Context, out io.Writer) (int, error) {
 	switch why := found.Nothing(); {
 	case why != "":
 		report, status = []byte(terminal.Fit(found.Name+": "+why, terminal.Columns(out))+"\n"), nothing
-	case found.Of[judge.Impossible] > 0:
+	case found.Of[law.Impossible] > 0:
 		status = 1
-	case found.Of[judge.Unsupported]+found.Of[judge.Unread] > 0:
+	case found.Of[law.Unsupported]+found.Of[law.Unread] > 0:
 		status = 2
 	}
 	if c.JSON {
@@ -72,16 +71,16 @@ func (c *judgeCall) text() ([]byte, error) {
 }
 
 // plurals are the verdicts on several rows.
-var plurals = map[judge.Verdict]string{judge.Impossible: "cannot be", judge.Unsupported: "are not supported", judge.Sound: "add up",
-	judge.Unheld: "have nothing to hold against", judge.Unread: "could not be read"}
+var plurals = map[law.Verdict]string{law.Impossible: "cannot be", law.Unsupported: "are not supported", law.Sound: "add up",
+	law.Unheld: "have nothing to hold against", law.Unread: "could not be read"}
 
 // said tells a report: a line for each finding and remark, then what was found in all.
-func said(of *judge.Report, columns int) []byte {
+func said(of *law.Report, columns int) []byte {
 	var b bytes.Buffer
 	say := func(format string, args ...any) {
 		b.WriteString(terminal.Fit(fmt.Sprintf(format, args...), columns) + "\n")
 	}
-	where := func(f judge.Finding) string {
+	where := func(f law.Finding) string {
 		at := fmt.Sprintf("line %d", f.Line)
 		return strings.TrimSuffix(at+", "+strings.TrimPrefix(f.Row, at), ", ")
 	}
@@ -99,7 +98,7 @@ func said(of *judge.Report, columns int) []byte {
 		say("and %s; --all prints them", words.Count(of.More, "line more", "lines more"))
 	}
 	var parts []string
-	for _, v := range judge.Verdicts {
+	for _, v := range law.Verdicts {
 		if n := of.Of[v]; n > 0 {
 			parts = append(parts, words.Thousands(n)+" "+words.Plural(n, string(v), plurals[v]))
 		}

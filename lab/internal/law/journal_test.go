@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/law"
-	"github.com/line-rate/line-rate/lab/internal/law/judge"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -16,7 +15,7 @@ func TestTheJournalsOwnTrialsKeepTheLaws(t *testing.T) {
 	if err != nil || len(paths) < 100 {
 		t.Fatal(len(paths), err)
 	}
-	held, said := map[string]int{}, map[judge.Verdict]int{}
+	held, said := map[string]int{}, map[law.Verdict]int{}
 	for _, path := range paths {
 		f, err := results.Read(path)
 		if err != nil {
@@ -51,7 +50,7 @@ func TestTheJournalsOwnTrialsKeepTheLaws(t *testing.T) {
 			}, func(string) {})
 		}
 	}
-	if held[law.InFlight] < 1000 || held[law.Order] < 1000 || said[judge.Sound] < 1000 {
+	if held[law.InFlight] < 1000 || held[law.Order] < 1000 || said[law.Sound] < 1000 {
 		t.Errorf("few trials were held against laws: %v, %v", held, said)
 	}
 	t.Log(held, said)
@@ -59,18 +58,18 @@ func TestTheJournalsOwnTrialsKeepTheLaws(t *testing.T) {
 
 // published judges what the journal publishes of a run as CSV, as a reader would. It has quantiles of much
 // beside latency, and figures that no head says in full.
-func published(t *testing.T, path string, f *results.File, said map[judge.Verdict]int) {
+func published(t *testing.T, path string, f *results.File, said map[law.Verdict]int) {
 	t.Helper()
 	sheet, err := f.Sheet()
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := judge.Of(path, sheet, judge.Options{})
+	report, err := law.Judge(path, sheet, law.Options{})
 	if err != nil {
 		return // of batches, say, which have no figure of HTTP
 	}
 	for _, found := range report.Findings {
-		if found.Verdict == judge.Impossible || found.Verdict == judge.Unread {
+		if found.Verdict == law.Impossible || found.Verdict == law.Unread {
 			t.Errorf("%s as CSV, line %d: %s", path, found.Line, found.Says)
 		}
 	}

@@ -1,12 +1,13 @@
-// Package law holds printed figures of load tests against each other, and reads them as they are printed.
+// Package law holds printed figures of load tests against each other, and reads them as they are printed, in published
+// tables and in what load generators print.
 //
-// A figure means every value that would be printed the same way. Arithmetic works on these intervals,
-// and a row breaks a law only where no values within them keep it. Interval arithmetic does not know
-// when two terms are the same figure, so a formula that uses a figure twice is allowed more than
-// rounding gives: this errs towards "holds".
+// A figure stands for every value that would be printed the same way. Arithmetic is done on these intervals, and a law
+// is broken only where no values within them keep it. Interval arithmetic does not know when two terms are the same
+// figure, so a formula that uses a figure twice is allowed more than rounding gives: this errs towards "holds".
 //
-// A law never says which of two figures is wrong. A broken one says what could make it true after
-// all.
+// A law never says which of two figures is wrong, and of a broken one what could make it true after all is told. What
+// hangs on something that a table does not say, on a unit that had to be guessed above all, is not supported, and not
+// impossible. It does not see figures that are wrong and fit: a row that adds up may still be made up.
 package law
 
 import (

@@ -15,7 +15,6 @@ import (
 	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/law"
-	"github.com/line-rate/line-rate/lab/internal/law/judge"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
@@ -146,9 +145,9 @@ func (s *Site) boards() error {
 		for _, t := range board.Tables {
 			path = filepath.Join(filepath.Dir(path), t.File+".csv")
 			text, err := os.ReadFile(path)
-			of, other := judge.Of(t.File, text, judge.Options{Averaged: t.Means, Added: t.Added})
-			if err = cmp.Or(err, other); err == nil && of.Of[judge.Unread] > 0 {
-				err = fmt.Errorf("%s could not be read; the first: %s", words.Count(of.Of[judge.Unread], "row"),
+			of, other := law.Judge(t.File, text, law.Options{Averaged: t.Means, Added: t.Added})
+			if err = cmp.Or(err, other); err == nil && of.Of[law.Unread] > 0 {
+				err = fmt.Errorf("%s could not be read; the first: %s", words.Count(of.Of[law.Unread], "row"),
 					of.Findings[0].Says)
 			}
 			if err != nil {

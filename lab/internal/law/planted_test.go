@@ -1,4 +1,4 @@
-package judge
+package law
 
 import (
 	"fmt"
@@ -158,8 +158,8 @@ func each(rows [][]string, change func(i int, cell string) string) [][]string {
 	return out
 }
 
-// about puts something before and behind each cell.
-func about(rows [][]string, before, behind string) [][]string {
+// around puts something before and behind each cell.
+func around(rows [][]string, before, behind string) [][]string {
 	return each(rows, func(_ int, cell string) string { return before + cell + behind })
 }
 
@@ -183,11 +183,11 @@ var shapes = map[string]func(rows [][]string) string{
 	"comma decimals":   func(rows [][]string) string { return separate(apart(rows, "", ","), ";") },
 	"German thousands": func(rows [][]string) string { return separate(apart(rows, ".", ","), ";") },
 	"Swiss thousands":  func(rows [][]string) string { return markdown(apart(rows, "'", ".")) },
-	"quoted thousands": func(rows [][]string) string { return separate(about(apart(rows, ",", "."), `"`, `"`), ",") },
+	"quoted thousands": func(rows [][]string) string { return separate(around(apart(rows, ",", "."), `"`, `"`), ",") },
 	"Markdown":         markdown,
-	"bold":             func(rows [][]string) string { return markdown(about(rows, "**", "**")) },
+	"bold":             func(rows [][]string) string { return markdown(around(rows, "**", "**")) },
 	"marked": func(rows [][]string) string {
-		return "# A title, of rates\n\nWords.\n\n" + markdown(about(rows, "✅ ", " (1.2x)*[^1]"))
+		return "# A title, of rates\n\nWords.\n\n" + markdown(around(rows, "✅ ", " (1.2x)*[^1]"))
 	},
 	"quotation": func(rows [][]string) string {
 		return "> " + strings.ReplaceAll(strings.TrimSpace(markdown(rows)), "\n", "\n> ")
@@ -196,7 +196,7 @@ var shapes = map[string]func(rows [][]string) string{
 		return drawn(rows, 0, "", " | ", "", "", strokesOf(rows, "", "---", "|", ""), "")
 	},
 	"HTML": func(rows [][]string) string {
-		return drawn(about(rows, "<b>", "</b>"), 0, "<tr><td>", "</td>\n<td>", "</td></tr>", "<table>", "", "</table>")
+		return drawn(around(rows, "<b>", "</b>"), 0, "<tr><td>", "</td>\n<td>", "</td></tr>", "<table>", "", "</table>")
 	},
 	"HTML with a head": func(rows [][]string) string {
 		return drawn(rows, 0, "<tr><th>", "</th><td align='right'>", "</td></tr>", "<table><thead>", "</thead>", "</table>")
@@ -238,7 +238,7 @@ var shapes = map[string]func(rows [][]string) string{
 		return text
 	},
 	"colours and CRLF": func(rows [][]string) string {
-		return "\ufeff" + strings.ReplaceAll(markdown(about(rows, "\x1b[1m", "\x1b[0m")), "\n", "\r\n")
+		return "\ufeff" + strings.ReplaceAll(markdown(around(rows, "\x1b[1m", "\x1b[0m")), "\n", "\r\n")
 	},
 	"UTF-16": func(rows [][]string) string {
 		b := []byte("\xff\xfe")
@@ -283,7 +283,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 				rows = append(rows, m.cells(name, r))
 			}
 			shape := names[i/4%len(names)]
-			report, err := Of("planted", []byte(shapes[shape](rows)), Options{})
+			report, err := Judge("planted", []byte(shapes[shape](rows)), Options{})
 			if err != nil || report.Rows != 6 || report.Of[Unread]+report.Of[Unheld] > 0 {
 				t.Errorf("set %d, table %d, %s: %v %+v\n%s", set, i, shape, err, report, shapes[shape](rows))
 				continue

@@ -1,12 +1,4 @@
-// Package judge reads published tables of load tests, and says row by row what cannot be.
-//
-// It knows tables by the heads of their columns or lines, and what load generators print by its words. It holds
-// each row against the laws of package law, and accuses one only where no values that would be printed so keep a
-// law. What hangs on something that the table does not say, on a unit that had to be guessed above all, is not
-// supported, and not impossible.
-//
-// It does not see figures that are wrong and fit: a row that adds up may still be made up.
-package judge
+package law
 
 import (
 	"cmp"
@@ -15,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -73,7 +64,7 @@ type Options struct {
 	Added    string   // why latencies are not those of the requests alone
 	Most     int      // findings, and remarks, that are kept; 0: all
 
-	each func(name string, row *law.Row) // for tests: each row that was read
+	each func(name string, row *Row) // for tests: each row that was read
 }
 
 type judge struct {
@@ -87,19 +78,19 @@ type judge struct {
 	skipped int            // tables of which no head is known
 	first   string         // of them
 
-	given, around      law.Row  // what the caller, and what the text says of rows
+	given, around      Row      // what the caller, and what the text says of rows
 	said, under, level int      // the line that does, the level of the heading above it, and of the last heading
 	title, added       string   // the line right above; why latencies may not be those of the requests alone
 	pending            []string // lines that a tool may have printed
 	from               int      // the first of them
 	kept               []part
 
-	comma  bool         // decimals come after one in this table
-	unsure string       // why that is not known
-	sum    law.Quantity // of the rates above in it
+	comma  bool     // decimals come after one in this table
+	unsure string   // why that is not known
+	sum    Quantity // of the rates above in it
 	summed int
 
-	row   law.Row
+	row   Row
 	name  string // the row's own; empty: it has none
 	wrong string // the reason for not reading it
 }
@@ -108,16 +99,16 @@ type judge struct {
 type part struct {
 	line int
 	name string
-	row  law.Row
+	row  Row
 }
 
-// Of judges a text. An error is of the whole text; a row that cannot be read is a finding.
-func Of(name string, text []byte, o Options) (*Report, error) {
+// Judge judges a text. An error is of the whole text; a row that cannot be read is a finding.
+func Judge(name string, text []byte, o Options) (*Report, error) {
 	j := &judge{Report: Report{Name: name, Of: map[Verdict]int{}, Laws: map[string]Tally{}, Notes: []string{},
 		Findings: []Finding{}, Remarks: []Finding{}}, options: o, units: map[string]string{}, lacks: map[string]int{}}
 	for _, text := range o.Units {
 		head, in, ok := strings.Cut(text, "=")
-		if _, known := law.UnitOf(in); !ok || !known || in == "" {
+		if _, known := UnitOf(in); !ok || !known || in == "" {
 			return nil, fmt.Errorf("--unit %s: give a head and its unit, as p99=us, or latency=us for all latencies", text)
 		}
 		j.units[head] = in
@@ -174,25 +165,25 @@ func (r *Report) Nothing() string {
 // absent are cells that say that there is no figure.
 var absent = map[string]bool{"": true, "-": true, "—": true, "–": true, "n/a": true, "null": true}
 
-// dressed is what surrounds a figure: marks before it, tags, notes behind.
-var dressed = later(`^[^\p{L}\p{N}<>~≈≤≥.+−-]+|</?[a-z]+>|(\s*(\([^)]*\)|\[[^\]]*\]|[*_†‡§¹²³⁴]+))+$`)
+// about is what stands about a figure and is no part of it: marks before it, tags, notes behind.
+var about = later(`^[^\p{L}\p{N}<>~≈≤≥.+−-]+|</?[a-z]+>|(\s*(\([^)]*\)|\[[^\]]*\]|[*_†‡§¹²³⁴]+))+$`)
 
 // cell reads one cell into a row, and tells whether it is a figure, or empty. One in a unit of something else, as
 // "2%" where failures are counted, is left out.
-func (j *judge) cell(row *law.Row, c *column, text string) bool {
+func (j *judge) cell(row *Row, c *column, text string) bool {
 	if text = strings.TrimSpace(text); absent[strings.ToLower(text)] {
 		return true
 	}
 	time := c.figure.Unit == metric.Second
-	m := law.Manner{Comma: j.comma, Binary: j.printed && j.maker.Binary, Time: time, Unit: cmp.Or(j.units[c.head], c.unit)}
-	guess := m.Unit == "" && time && c.figure != law.Duration && !j.printed
+	m := Manner{Comma: j.comma, Binary: j.printed && j.maker.Binary, Time: time, Unit: cmp.Or(j.units[c.head], c.unit)}
+	guess := m.Unit == "" && time && c.figure != Duration && !j.printed
 	if guess {
 		m.Unit = cmp.Or(j.units["latency"], "ms")
 	}
-	p, ok := law.Read(text, m)
+	p, ok := Read(text, m)
 	if !ok {
-		text = strings.TrimSpace(dressed().ReplaceAllString(strings.ReplaceAll(text, "&nbsp;", " "), ""))
-		p, ok = law.Read(text, m)
+		text = strings.TrimSpace(about().ReplaceAllString(strings.ReplaceAll(text, "&nbsp;", " "), ""))
+		p, ok = Read(text, m)
 	}
 	scale := fits(p.Unit, c.figure)
 	bare := p.Name == "" && m.Unit == ""
@@ -207,12 +198,12 @@ func (j *judge) cell(row *law.Row, c *column, text string) bool {
 		c.guessed, row.Doubt = true, cmp.Or(row.Doubt, "the unit of "+c.head+" is a guess")
 	}
 	row.Doubt = cmp.Or(row.Doubt, c.doubt)
-	q := p.Times(law.Exactly(scale))
-	counted := c.figure.Unit == metric.Count && c.figure != law.Busy && bare && p.Whole && text[0] <= '9'
-	if counted || c.figure == law.Reach {
-		q = law.Exactly(q.Value) // 10 connections are exact, and so are 10 Gbit/s
+	q := p.Times(Exactly(scale))
+	counted := c.figure.Unit == metric.Count && c.figure != Busy && bare && p.Whole && text[0] <= '9'
+	if counted || c.figure == Reach {
+		q = Exactly(q.Value) // 10 connections are not rounded, nor are 10 Gbit/s
 	}
-	row.Nominal = row.Nominal || c.figure == law.Duration && p.Whole
+	row.Nominal = row.Nominal || c.figure == Duration && p.Whole
 	row.Set(c.figure, q)
 	return true
 }
@@ -220,7 +211,7 @@ func (j *judge) cell(row *law.Row, c *column, text string) bool {
 // begin forgets the row before.
 func (j *judge) begin() {
 	quantiles := j.row.Quantiles[:0]
-	j.row, j.name, j.wrong = law.Row{Added: j.added}, "", ""
+	j.row, j.name, j.wrong = Row{Added: j.added}, "", ""
 	if j.maker != nil {
 		j.row = j.maker.Row
 		j.row.Made = true
@@ -230,7 +221,7 @@ func (j *judge) begin() {
 }
 
 // take notes what one cell says of a row.
-func (j *judge) take(row *law.Row, c *column, text string) {
+func (j *judge) take(row *Row, c *column, text string) {
 	switch {
 	case c.figure == names && len(j.name) < 80:
 		j.name = strings.TrimSpace(j.name + " " + text)
@@ -241,9 +232,8 @@ func (j *judge) take(row *law.Row, c *column, text string) {
 	}
 }
 
-// keep joins a row of one figure with the same row of other tables. If they have that figure, they
-// are of other rows.
-func (j *judge) keep(line int, figure law.Figure) {
+// keep joins a row of one figure with what other tables have of it. If they have that figure, they are of other rows.
+func (j *judge) keep(line int, figure Figure) {
 	row := j.row
 	j.row.Quantiles = nil
 	at := slices.IndexFunc(j.kept, func(p part) bool { return p.name == j.name })
@@ -261,7 +251,7 @@ func (j *judge) keep(line int, figure law.Figure) {
 
 // flush judges the rows that were joined.
 func (j *judge) flush() {
-	j.sum, j.summed, j.wrong = law.Quantity{}, 0, ""
+	j.sum, j.summed, j.wrong = Quantity{}, 0, ""
 	for _, p := range j.kept {
 		j.row, j.name = p.row, p.name
 		j.end(p.line, "")
@@ -280,7 +270,7 @@ func (j *judge) end(line int, otherwise string) {
 	}
 	row := &j.row
 	row.Default(&j.given)
-	if !row.Has(law.Connections) && j.around.Has(law.Connections) {
+	if !row.Has(Connections) && j.around.Has(Connections) {
 		row.Doubt = cmp.Or(row.Doubt, fmt.Sprintf("the connections of line %d may be of other rows", j.said))
 	}
 	row.Default(&j.around)
@@ -293,14 +283,14 @@ func (j *judge) end(line int, otherwise string) {
 			j.Remarks = append(j.Remarks, Finding{Line: line, Row: name, Verdict: worst, Says: text})
 		}
 	}
-	row.Judge(func(of law.Result) {
+	row.Judge(func(of Result) {
 		tally, verdict := j.Laws[of.Law], Sound
 		switch {
 		case !of.Holds && of.Unless == "":
 			verdict = Impossible
 		case !of.Holds:
 			verdict = Unsupported
-		case lacks != "" && slices.Contains([]string{law.Order, law.Mean, law.Spread}, of.Law):
+		case lacks != "" && slices.Contains([]string{Order, Mean, Spread}, of.Law):
 			verdict = Unheld // latencies alone say nothing of a rate
 		}
 		if of.Holds {
@@ -317,11 +307,11 @@ func (j *judge) end(line int, otherwise string) {
 		j.lacks[cmp.Or(lacks, "they have too few figures, or too few digits")]++
 	}
 	j.unmade = j.unmade || worst == Unsupported && j.maker == nil
-	switch rate := row.Get(law.Rate); {
-	case !row.Has(law.Rate):
-	case j.summed > 1 && law.Equals.Holds(rate, j.sum, 1e-3) && whole().MatchString(name):
+	switch rate := row.Get(Rate); {
+	case !row.Has(Rate):
+	case j.summed > 1 && Equals.Holds(rate, j.sum, 1e-3) && whole().MatchString(name):
 		remark(fmt.Sprintf("the row is the sum of the %d above: do not add it to them", j.summed))
-		j.sum, j.summed = law.Quantity{}, 0
+		j.sum, j.summed = Quantity{}, 0
 	default:
 		j.sum, j.summed = j.sum.Plus(rate), j.summed+1
 	}
@@ -331,14 +321,14 @@ func (j *judge) end(line int, otherwise string) {
 var whole = later(`(?i)\b(total|aggregated?|sum|all|overall)\b`)
 
 // lacking says what it takes to hold a row's rate against its latency; empty if nothing, or neither is there.
-func lacking(r *law.Row) string {
+func lacking(r *Row) string {
 	switch {
 	case !r.Rated():
 	case !r.Timed():
 		return "they have a rate and no latency"
 	case r.Early:
 		return "latencies begin when a request was due, so connections do not bound them"
-	case !r.Has(law.Connections):
+	case !r.Has(Connections):
 		return "give --given connections=N"
 	}
 	return ""
@@ -380,12 +370,12 @@ func (j *judge) note(format string, args ...any) {
 	}
 }
 
-var broken = map[law.Relation]string{law.Equals: "is not", law.AtMost: "is more than", law.AtLeast: "is less than"}
+var relations = map[Relation]string{Equals: "is not", AtMost: "is more than", AtLeast: "is less than"}
 
 // says tells the two figures of a result.
-func says(of law.Result) string {
-	amount := func(q law.Quantity) string {
-		return strings.ReplaceAll(words.Figure(string(of.Unit), q.Value), "\u00a0", " ")
+func says(of Result) string {
+	amount := func(q Quantity) string {
+		return strings.ReplaceAll(words.Figure(string(of.Unit), q.Value, nil, nil), "\u00a0", " ")
 	}
-	return fmt.Sprintf("%s, %s, %s %s, %s", of.Of, amount(of.Stands), broken[of.Relation], of.To, amount(of.Allowed))
+	return fmt.Sprintf("%s, %s, %s %s, %s", of.Of, amount(of.Stands), relations[of.Relation], of.To, amount(of.Allowed))
 }

@@ -1,4 +1,4 @@
-package judge
+package law
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -339,7 +338,7 @@ var (
 
 // decimals tells from a table's cells whether decimals come after a comma, and why that is not sure.
 func (j *judge) decimals(rows [][]string) {
-	j.comma, j.unsure, j.sum, j.summed = false, "", law.Quantity{}, 0
+	j.comma, j.unsure, j.sum, j.summed = false, "", Quantity{}, 0
 	points := false
 	for _, cell := range slices.Concat(rows...) {
 		j.comma = j.comma || byComma().MatchString(cell)

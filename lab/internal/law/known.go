@@ -1,4 +1,4 @@
-package judge
+package law
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -33,7 +32,7 @@ type tool struct {
 	Mark, Begins, Joins pattern
 	Alone, Binary       bool
 	Units               map[string]string
-	Row                 law.Row
+	Row                 Row
 	Lines               []pattern
 }
 
@@ -44,7 +43,7 @@ var known = sync.OnceValue(func() knowledge {
 			t.Lines = all.Tools[i+1].Lines
 		}
 		if t.Alone {
-			t.Row.Set(law.Depth, law.Exactly(1))
+			t.Row.Set(Depth, Exactly(1))
 		}
 	}
 	for _, h := range all.Heads {
@@ -71,7 +70,7 @@ func (p *pattern) UnmarshalText(text []byte) (err error) {
 	}
 	for _, name := range p.SubexpNames() {
 		c := column{head: name}
-		if f, ok := law.FigureOf(strings.TrimRight(name, "23")); ok {
+		if f, ok := FigureOf(strings.TrimRight(name, "23")); ok {
 			c.figure = f
 		} else if name == "name" {
 			c.figure = names
@@ -85,7 +84,7 @@ func (p *pattern) UnmarshalText(text []byte) (err error) {
 func (p pattern) in(text string) bool { return p.Regexp != nil && p.MatchString(text) }
 
 // groups notes what the groups of a pattern have: q is a quantile in percent, and at its value.
-func (j *judge) groups(row *law.Row, p pattern, text string, units map[string]string) bool {
+func (j *judge) groups(row *Row, p pattern, text string, units map[string]string) bool {
 	m, q := p.FindStringSubmatch(text), ""
 	for i := range m {
 		c := p.columns[i]
@@ -93,7 +92,7 @@ func (j *judge) groups(row *law.Row, p pattern, text string, units map[string]st
 		case c.head == "q":
 			q = m[i]
 		case c.head == "at":
-			c.figure, _ = law.FigureOf("p" + q)
+			c.figure, _ = FigureOf("p" + q)
 		}
 		if m[i] != "" {
 			j.take(row, &c, m[i])
@@ -117,13 +116,13 @@ func (j *judge) line(n int, text string) {
 	if m := heading().FindStringSubmatch(text); m != nil {
 		if j.level = len(m[1]); j.level <= j.under {
 			j.flush()
-			j.around = law.Row{}
+			j.around = Row{}
 		}
 	}
 	j.title = cmp.Or(strings.Trim(text, " #*_:"), j.title)
 	j.mentions(text)
 	for _, p := range known().Settings {
-		said := law.Row{}
+		said := Row{}
 		if j.groups(&said, p, text, nil) {
 			said.Default(&j.around)
 			j.around, j.said, j.under = said, n, j.level
@@ -153,8 +152,8 @@ func (j *judge) output() {
 	j.decimals(nil)
 	at := j.from
 	finish := func() {
-		if clients := j.row.Get(law.Clients); clients.Value > 0 {
-			j.row.Set(law.Connections, clients)
+		if clients := j.row.Get(Clients); clients.Value > 0 {
+			j.row.Set(Connections, clients)
 		}
 		if j.row.Rated() || j.row.Timed() {
 			j.end(at, t.Name)
@@ -162,7 +161,7 @@ func (j *judge) output() {
 		j.begin()
 	}
 	again := func(c column) bool {
-		return c.known() && c.figure != law.Depth && !c.figure.Adds && j.row.Has(c.figure)
+		return c.known() && c.figure != Depth && !c.figure.Adds && j.row.Has(c.figure)
 	}
 	j.begin()
 	for i, line := range lines {
@@ -184,7 +183,7 @@ func (j *judge) output() {
 // A column is what a table's column has, as far as its head says.
 type column struct {
 	head    string
-	figure  law.Figure
+	figure  Figure
 	unit    string // that the head gives; empty: none
 	doubt   string // why it may be another figure; empty: its head says which it is
 	guessed bool   // its cells have no unit
@@ -193,9 +192,9 @@ type column struct {
 
 // What a column has that is no figure.
 var (
-	unused law.Figure
-	names  = law.Figure{Name: "names"} // of rows
-	due    = law.Figure{Name: "due"}   // a rate that is kept, so that latencies begin when a request was due
+	unused Figure
+	names  = Figure{Name: "names"} // of rows
+	due    = Figure{Name: "due"}   // a rate that is kept, so that latencies begin when a request was due
 )
 
 // known tells whether a column has a figure.
@@ -218,11 +217,11 @@ func columnOf(head string) column {
 		return column{head: head} // a part of something
 	}
 	for _, in := range inside().FindAllString(text, -1) {
-		if _, ok := law.UnitOf(strings.Trim(in, "[( )]")); ok {
+		if _, ok := UnitOf(strings.Trim(in, "[( )]")); ok {
 			text = strings.Replace(text, in, " ", 1) + in
 		}
 	}
-	if u, _ := law.UnitOf(text); u.Of == metric.BytesPerSecond || u.Of == metric.BitsPerSecond {
+	if u, _ := UnitOf(text); u.Of == metric.BytesPerSecond || u.Of == metric.BitsPerSecond {
 		text = "transfer " + text
 	}
 	for _, h := range known().Heads {
@@ -232,15 +231,15 @@ func columnOf(head string) column {
 		}
 		last := len(m) - 1
 		c := column{head: head, unit: m[last]}
-		unit, ok := law.UnitOf(c.unit)
+		unit, ok := UnitOf(c.unit)
 		switch h.Figure {
 		case "due":
 			c.figure = due
 			return c
 		case "quantile":
-			c.figure, _ = law.FigureOf("p" + cmp.Or(strings.Join(m[1:last], ""), "50"))
+			c.figure, _ = FigureOf("p" + cmp.Or(strings.Join(m[1:last], ""), "50"))
 		default:
-			c.figure, _ = law.FigureOf(h.Figure)
+			c.figure, _ = FigureOf(h.Figure)
 		}
 		if c.unit == "" || ok && fits(unit.Of, c.figure) > 0 {
 			if h.Doubt != "" {
@@ -273,8 +272,8 @@ func columnsOf(heads []string) []column {
 }
 
 // fits tells how many of a figure's base unit one of another is; 0 if it cannot be printed in it.
-func fits(of metric.Unit, in law.Figure) float64 {
-	if of == in.Unit || of == metric.Ratio && in == law.Busy { // a share is one of a core
+func fits(of metric.Unit, in Figure) float64 {
+	if of == in.Unit || of == metric.Ratio && in == Busy { // a share is one of a core
 		return 1
 	}
 	return conversions[[2]metric.Unit{of, in.Unit}]

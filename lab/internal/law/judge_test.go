@@ -1,4 +1,4 @@
-package judge
+package law
 
 import (
 	"bytes"
@@ -10,18 +10,16 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/line-rate/line-rate/lab/internal/law"
 )
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
 // values has all figures of a row.
-func values(row *law.Row) (all []law.Value) {
+func values(row *Row) (all []Value) {
 	const ids = "rate requests duration mean min max stdev connections depth underway unopened bytes byterate good bad fails erring"
 	for id := range strings.FieldsSeq(ids) {
-		if f, _ := law.FigureOf(id); row.Has(f) {
-			all = append(all, law.Value{Figure: f, Quantity: row.Get(f)})
+		if f, _ := FigureOf(id); row.Has(f) {
+			all = append(all, Value{Figure: f, Quantity: row.Get(f)})
 		}
 	}
 	return append(all, row.Quantiles...)
@@ -39,7 +37,7 @@ func TestOutputOfLoadGenerators(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := Of(filepath.Base(path), text, Options{each: func(name string, row *law.Row) {
+		report, err := Judge(filepath.Base(path), text, Options{each: func(name string, row *Row) {
 			fmt.Fprintf(&b, "%s: %s\n", filepath.Base(path), name)
 			for _, v := range values(row) {
 				fmt.Fprintf(&b, "  %s %.6g %s\n", v.Name, v.Value, v.Unit)
@@ -82,7 +80,7 @@ var tables = map[string]string{
 
 func TestEachFormOfATableIsRead(t *testing.T) {
 	for form, text := range tables {
-		report, err := Of(form, []byte(text), Options{})
+		report, err := Judge(form, []byte(text), Options{})
 		if err != nil || report.Of[Unsupported] != 1 || report.Of[Unread] != 0 || len(report.Findings) != 1 ||
 			!strings.HasPrefix(report.Findings[0].Unless, "pipelining is not given, and 2 on each connection would do, or wrk may") {
 			t.Errorf("%s: %v %+v", form, err, report)
@@ -93,7 +91,7 @@ func TestEachFormOfATableIsRead(t *testing.T) {
 		if strings.Contains(text, "**Connections:**") || strings.Contains(text, "oha -c") {
 			want = Unsupported
 		}
-		report, err = Of(form, []byte(text), Options{Given: []string{"pipelining=1"}, MadeBy: "oha"})
+		report, err = Judge(form, []byte(text), Options{Given: []string{"pipelining=1"}, MadeBy: "oha"})
 		if err != nil || report.Of[want] != 1 {
 			t.Errorf("%s, by oha: %v %+v", form, err, report)
 		}
@@ -200,7 +198,7 @@ func TestWhatIsSaidOfRows(t *testing.T) {
 			"1 table was not used, since none of its heads is known; the first is that of line 1: a, b"},
 		{"connections,rps,mean (ms),colour\n64,1000.0,50.0,red\n", Options{}, Sound, "not used: colour"},
 	} {
-		report, err := Of("t", []byte(c.text), c.o)
+		report, err := Judge("t", []byte(c.text), c.o)
 		if err != nil || report.Of[c.verdict] != report.Rows || report.Rows == 0 {
 			t.Errorf("%s%v %+v, want %q", c.text, err, report, c.verdict)
 			continue
@@ -224,7 +222,7 @@ func TestAllOfATextIsRead(t *testing.T) {
 	table := "name,connections,rps,p50,p99\ngood,8,100,1ms,2ms\nshort,8\nodd,8,many,1ms,2ms\nwrong,8,100,4ms,2ms\n"
 	text := "# Title, of rates\n\n```\n" + string(wrk) + "```\n\n" + tables["turned by load"] + "\n" + table + "\n" +
 		string(wrk) + string(wrk)
-	report, err := Of("t", []byte(text), Options{MadeBy: "another"})
+	report, err := Judge("t", []byte(text), Options{MadeBy: "another"})
 	if err != nil || report.Rows != 8 || report.Of[Sound] != 4 || report.Of[Unsupported] != 1 || report.Of[Impossible] != 1 ||
 		report.Of[Unread] != 2 {
 		t.Fatalf("%v %+v", err, report)
@@ -250,7 +248,7 @@ func TestWhatIsNoTableIsToldInOneLine(t *testing.T) {
 		strings.Repeat("[", 100000):                                    "nothing was judged",
 		strings.Repeat("a,", 3000) + "\n" + strings.Repeat("1,", 3000): "nothing was judged",
 	} {
-		report, err := Of("t", []byte(text), Options{})
+		report, err := Judge("t", []byte(text), Options{})
 		got := fmt.Sprint(err)
 		if err == nil {
 			got = report.Nothing()
@@ -261,13 +259,13 @@ func TestWhatIsNoTableIsToldInOneLine(t *testing.T) {
 	}
 	for _, o := range []Options{{Given: []string{"colour=red"}}, {Given: []string{"connections=many"}},
 		{Units: []string{"p99=parsec"}}, {MadeBy: "wkr"}} {
-		if _, err := Of("t", []byte(tables["German"]), o); err == nil || strings.Contains(err.Error(), "\n") {
+		if _, err := Judge("t", []byte(tables["German"]), o); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
 }
 
-func FuzzOf(f *testing.F) {
+func FuzzJudge(f *testing.F) {
 	for _, text := range tables {
 		f.Add([]byte(text))
 	}
@@ -283,7 +281,7 @@ func FuzzOf(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		report, err := Of("t", text, Options{})
+		report, err := Judge("t", text, Options{})
 		if err != nil {
 			return
 		}
@@ -303,7 +301,7 @@ func BenchmarkMillionRows(b *testing.B) {
 	table = append([]byte("name,connections,pipelining,duration (s),rps,avg latency,p50,p99,max\n"), table...)
 	for b.Loop() {
 		began := time.Now()
-		if _, err := Of("t", table, Options{Most: 40}); err != nil {
+		if _, err := Judge("t", table, Options{Most: 40}); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric(time.Since(began).Seconds(), "s/million")
