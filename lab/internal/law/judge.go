@@ -176,7 +176,7 @@ func (j *judge) cell(row *Row, c *column, text string) bool {
 	}
 	time := c.figure.Unit == metric.Second
 	m := Manner{Comma: j.comma, Binary: j.printed && j.maker.Binary, Time: time, Unit: cmp.Or(j.units[c.head], c.unit)}
-	guess := m.Unit == "" && time && c.figure != Duration && !j.printed
+	guess := m.Unit == "" && time && c.figure.place != Duration.place && !j.printed
 	if guess {
 		m.Unit = cmp.Or(j.units["latency"], "ms")
 	}
@@ -199,11 +199,11 @@ func (j *judge) cell(row *Row, c *column, text string) bool {
 	}
 	row.Doubt = cmp.Or(row.Doubt, c.doubt)
 	q := p.Times(Exactly(scale))
-	counted := c.figure.Unit == metric.Count && c.figure != Busy && bare && p.Whole && text[0] <= '9'
-	if counted || c.figure == Reach {
+	counted := bare && p.Whole && c.figure.Unit == metric.Count && c.figure != Busy && text[0] <= '9'
+	if counted || c.figure.place == Reach.place {
 		q = Exactly(q.Value) // 10 connections are not rounded, nor are 10 Gbit/s
 	}
-	row.Nominal = row.Nominal || c.figure == Duration && p.Whole
+	row.Nominal = row.Nominal || p.Whole && c.figure == Duration
 	row.Set(c.figure, q)
 	return true
 }
@@ -223,12 +223,14 @@ func (j *judge) begin() {
 // take notes what one cell says of a row.
 func (j *judge) take(row *Row, c *column, text string) {
 	switch {
+	case c.known():
+		if !j.cell(row, c, text) {
+			j.wrong = fmt.Sprintf("%s: %.40q is no figure that can be read", c.head, text)
+		}
 	case c.figure == names && len(j.name) < 80:
 		j.name = strings.TrimSpace(j.name + " " + text)
 	case c.figure == due:
 		row.Early = row.Early || text != ""
-	case c.known() && !j.cell(row, c, text):
-		j.wrong = fmt.Sprintf("%s: %.40q is no figure that can be read", c.head, text)
 	}
 }
 

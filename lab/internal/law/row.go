@@ -162,13 +162,14 @@ func (r *Row) follow() {
 // means are what rising quantiles leave for the mean: at least, and at most if the greatest value
 // is known. What lies between two of them has at least the value of the first, and at most that of the second.
 func means(all []Value, greatest Quantity) (least, atMost Quantity) {
-	before := Value{Figure: Figure{place: most}}
-	for _, q := range append(slices.Clip(all), Value{Figure{place: most + parts}, greatest}) {
-		share := Exactly(q.share() - before.share())
+	below, before := 0.0, Quantity{}
+	for _, q := range all {
+		share := Exactly(q.share() - below)
 		least, atMost = least.Plus(before.Times(share)), atMost.Plus(q.Times(share))
-		before = q
+		below, before = q.share(), q.Quantity
 	}
-	return least, atMost
+	rest := Exactly(1 - below)
+	return least.Plus(before.Times(rest)), atMost.Plus(greatest.Times(rest))
 }
 
 // late is the longest latency that is known.
