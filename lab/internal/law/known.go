@@ -15,7 +15,7 @@ import (
 //go:embed tools.toml
 var toolsText []byte
 
-// Knowledge is tools.toml, which says what the fields mean. Compiling its patterns takes milliseconds, which only who
+// knowledge is tools.toml, which says what the fields mean. Compiling its patterns takes milliseconds, which only who
 // judges pays.
 type knowledge struct {
 	Tools    []*tool
