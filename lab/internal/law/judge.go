@@ -377,7 +377,7 @@ var relations = map[Relation]string{Equals: "is not", AtMost: "is more than", At
 // says tells the two figures of a result.
 func says(of Result) string {
 	amount := func(q Quantity) string {
-		return strings.ReplaceAll(words.Figure(string(of.Unit), q.Value, nil, nil), "\u00a0", " ")
+		return strings.ReplaceAll(words.Figure(string(of.Unit), q.Value), "\u00a0", " ")
 	}
 	return fmt.Sprintf("%s, %s, %s %s, %s", of.Of, amount(of.Stands), relations[of.Relation], of.To, amount(of.Allowed))
 }
