@@ -53,10 +53,10 @@ type Experiment struct {
 // Topology says how client and server are joined. Its fields, like those of a Block, a Factor and a
 // Server, are in the order of a design's digest.
 type Topology struct {
-	Kind        string  `toml:"kind"` // loopback, netns, or fleet: a server and clients on hosts of their own
-	LineRateBps float64 `toml:"line_rate_bps"`
-	BurstBytes  int64   `toml:"burst_bytes"`
-	QueueS      float64 `toml:"queue_s"`
+	Kind        string  `toml:"kind" json:"kind"` // loopback, netns, or fleet: a server and clients on hosts of their own
+	LineRateBps float64 `toml:"line_rate_bps" json:"line_rate_bps,omitempty"`
+	BurstBytes  int64   `toml:"burst_bytes" json:"burst_bytes,omitempty"`
+	QueueS      float64 `toml:"queue_s" json:"queue_s,omitempty"`
 }
 
 // A Factor is a setting with several levels.

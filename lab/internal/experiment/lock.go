@@ -88,15 +88,22 @@ func (x *Experiment) Design() string {
 			own[s.Name] = s
 		}
 	}
+	// The first digests had the topology's fields by their names in Go.
+	type untagged struct {
+		Kind        string
+		LineRateBps float64
+		BurstBytes  int64
+		QueueS      float64
+	}
 	return digest(struct {
-		Topology Topology           `json:"topology"`
+		Topology untagged           `json:"topology"`
 		Settings setting.Levels     `json:"settings"`
 		Factors  []Factor           `json:"factors"`
 		Profiled bool               `json:"profiled"`
 		ProfileS float64            `json:"profile_s,omitempty"`
 		Block    Block              `json:"block"`
 		Servers  map[string]*Server `json:"servers,omitempty"`
-	}{x.Topology, x.fixed, x.Factors, x.Profile != nil, x.ProfileS(), x.Block, own})
+	}{untagged(x.Topology), x.fixed, x.Factors, x.Profile != nil, x.ProfileS(), x.Block, own})
 }
 
 func digest(v any) string {

@@ -58,12 +58,11 @@ func Run(p Plan) *results.File {
 		Hosts: results.Hosts{Server: p.Host, Client: p.Host},
 		Provenance: &results.Provenance{
 			StartedAt: p.Started, Commit: "0123456789abcdef0123456789abcdef01234567", ExperimentSHA256: x.SHA256,
-			Locks: x.Locks(), Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
-				ProfileS: x.ProfileS()},
+			Locks: x.Locks(), Block: &results.BlockPlan{Block: x.Block, ProfileS: x.ProfileS()},
 			BudgetS: x.BudgetS, Blocks: p.Blocks, Ended: results.Blocks, Seed: p.Seed, ServerCPUs: "0", ClientCPUs: "1",
 			Generator: "http_load " + setting.HTTPLoadVersion, CalibrationS: calibration,
 		},
-		Topology: results.Topology(x.Topology), Settings: x.Fixed(),
+		Topology: x.Topology, Settings: x.Fixed(),
 	}
 	for i, levels := range x.Conditions() {
 		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels})

@@ -80,13 +80,13 @@ func (f *File) checkDesign(x *experiment.Experiment) error {
 	if last := f.Conditions[len(f.Conditions)-1]; last.ControlOf != "" {
 		designed = append(designed, f.condition(last.ControlOf).Levels.Key())
 	}
-	plan := BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS, x.ProfileS()}
+	plan := BlockPlan{x.Block, x.ProfileS()}
 	for _, part := range []struct {
 		at        string
 		got, want any
 	}{
 		{"/settings", f.Settings.Key(), x.Fixed().Key()},
-		{"/topology", f.Topology, Topology(x.Topology)},
+		{"/topology", f.Topology, x.Topology},
 		{"/provenance/block", *f.Provenance.Block, plan},
 		{"/conditions", strings.Join(levels, "; "), strings.Join(designed, "; ")},
 	} {

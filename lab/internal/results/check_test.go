@@ -37,7 +37,7 @@ func TestCheckFindsMistakes(t *testing.T) {
 		{"another setting", func(f *results.File) { f.Settings["connections"] = setting.Int(1) }, "/settings: "},
 		{"another wire", func(f *results.File) { f.Topology.LineRateBps = 1 }, "/topology: "},
 		{"another plan", func(f *results.File) { f.Provenance.Block.ProfileS = 2 },
-			"/provenance/block: {SlotS:0.1 Rounds:6 WarmupS:0.2 ProfileS:2}, but the design of turning that"},
+			"/provenance/block: {Block:{SlotS:0.1 Rounds:6 WarmupS:0.2} ProfileS:2}, but the design of turning that"},
 		{"another level", func(f *results.File) {
 			f.Conditions[1].Levels = f.Conditions[1].Levels.With(setting.Levels{"workers": setting.Int(3)})
 		}, "/conditions: "},

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/slots"
 )
@@ -43,7 +44,7 @@ func TestVisitsAreBlocksOfOneStay(t *testing.T) {
 func TestABlocksTimeIsItsTrials(t *testing.T) {
 	at := func(ms int) time.Time { return noon.Add(time.Duration(ms) * time.Millisecond) }
 	f := &results.File{
-		Provenance: &results.Provenance{StartedAt: noon, Block: &results.BlockPlan{WarmupS: 1}},
+		Provenance: &results.Provenance{StartedAt: noon, Block: &results.BlockPlan{Block: experiment.Block{WarmupS: 1}}},
 		Conditions: make([]results.Condition, 2),
 		Trials: []results.Trial{
 			{Block: 1, StartedAt: at(3000), Metrics: map[string]float64{"duration_s": 2}},

@@ -29,15 +29,15 @@ const Version = 3
 
 // A File is one run of one experiment.
 type File struct {
-	SchemaVersion int            `json:"schema_version"`
-	Experiment    string         `json:"experiment"`
-	Run           string         `json:"run"`
-	Hosts         Hosts          `json:"hosts"`
-	Provenance    *Provenance    `json:"provenance"`
-	Topology      Topology       `json:"topology"`
-	Settings      setting.Levels `json:"settings"`
-	Conditions    []Condition    `json:"conditions"`
-	Trials        []Trial        `json:"trials"`
+	SchemaVersion int                 `json:"schema_version"`
+	Experiment    string              `json:"experiment"`
+	Run           string              `json:"run"`
+	Hosts         Hosts               `json:"hosts"`
+	Provenance    *Provenance         `json:"provenance"`
+	Topology      experiment.Topology `json:"topology"`
+	Settings      setting.Levels      `json:"settings"`
+	Conditions    []Condition         `json:"conditions"`
+	Trials        []Trial             `json:"trials"`
 	// Figures and Resolutions hold the trials' maps as columns in the file's text. In a File in memory they are
 	// nil: Decode moves them to the trials, Encode takes them from there.
 	Figures     map[string]Column `json:"figures,omitempty"`
@@ -98,11 +98,8 @@ type LeftOut struct {
 
 // A BlockPlan says how the time of a block is divided, as the experiment's file has it.
 type BlockPlan struct {
-	SlotS   float64 `json:"slot_s"`
-	Rounds  int     `json:"rounds"`
-	WarmupS float64 `json:"warmup_s"`
-	// ProfileS is 0 where no profiles are taken.
-	ProfileS float64 `json:"profile_s,omitempty"`
+	experiment.Block
+	ProfileS float64 `json:"profile_s,omitempty"` // 0 where no profiles are taken
 }
 
 // WindowS is the measured time of a trial in seconds: all of its slots together, or one piece of the same length.
@@ -118,14 +115,6 @@ const (
 	Interrupted Ended = "interrupted" // by a signal, or the process was killed
 	Failing     Ended = "failing"     // too many blocks in a row without a valid trial
 )
-
-// Topology says how client and server were joined.
-type Topology struct {
-	Kind        string  `json:"kind"`
-	LineRateBps float64 `json:"line_rate_bps,omitempty"`
-	BurstBytes  int64   `json:"burst_bytes,omitempty"`
-	QueueS      float64 `json:"queue_s,omitempty"`
-}
 
 // A Condition is one combination of levels of the experiment's factors.
 type Condition struct {

@@ -143,14 +143,13 @@ func (r *Run) file() *results.File {
 	f := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name,
 		Hosts:    results.Hosts{Server: p.Host.ID, Client: p.Host.ID},
-		Topology: results.Topology(x.Topology),
+		Topology: x.Topology,
 		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
 	}
 	f.Provenance = &results.Provenance{
 		StartedAt: r.clock.Now().Truncate(time.Second), Commit: commit, Dirty: len(differ) > 0,
 		ExperimentSHA256: x.SHA256, Locks: x.Locks(), Seed: p.Seed, LeftOut: p.LeftOut,
-		Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
-			ProfileS: x.ProfileS()},
+		Block:      &results.BlockPlan{Block: x.Block, ProfileS: x.ProfileS()},
 		BudgetS:    p.Budget.Seconds(),
 		Servers:    results.SharedServers(x),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),

@@ -117,7 +117,7 @@ func (s *Site) texts() error {
 			e := &evidence{File: &verdict.File{Experiment: x.Name, Entry: a.Entry, Date: t.Date}, x: x,
 				published: a.Entry + "-" + t.ID, machine: s.machines[t.Host], client: s.machines[t.ClientHost],
 				runs: []*results.File{{Settings: t.Settings, Provenance: &results.Provenance{},
-					Topology: results.Topology{Kind: t.Topology, LineRateBps: t.LineRateBps}}}}
+					Topology: experiment.Topology{Kind: t.Topology, LineRateBps: t.LineRateBps}}}}
 			for _, r := range t.Rows {
 				e.add(r.ID, r.Levels, r.Figures, r.Bound)
 			}

@@ -46,7 +46,7 @@ func in(x *experiment.Experiment, c experiment.Claim, figure float64, wall gate.
 		}
 		return values{c.Metric: v}
 	})
-	r.Topology = results.Topology(x.Topology)
+	r.Topology = x.Topology
 	for i := range r.Trials {
 		t := &r.Trials[i]
 		if bounded(t, wall); wall != gate.BoundWire {

@@ -122,7 +122,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	if left, lacks := d.last.leftOut(c); rec == nil && lacks {
 		return say(NotApplicable, "the run measured nothing %s: %s", setting.LimitTo(left.Levels), left.Why)
 	}
-	if why := d.last.then.Needs(c).Lacks(d.h.Cores, experiment.Topology(rec.line)); len(why) > 0 {
+	if why := d.last.then.Needs(c).Lacks(d.h.Cores, rec.line); len(why) > 0 {
 		return say(NotApplicable, "the claim %s", why[0])
 	}
 	all := rec.comparisons(c)

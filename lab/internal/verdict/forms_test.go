@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -161,7 +162,7 @@ func TestABottleneckIsAskedOfEachBlock(t *testing.T) {
 			}
 			x := designed(t, "", with(wireWall, "wire", bound))
 			r := ratios(x, times(16, 1)...)
-			r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
+			r.Topology = experiment.Topology{Kind: "netns", LineRateBps: 5e8}
 			for i := range r.Trials {
 				u := full[bound]
 				if i%2 == 0 && i/2 < c.odd {

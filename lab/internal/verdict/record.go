@@ -91,11 +91,11 @@ func (b block) trials(conds []setting.Levels) (out []results.Trial, complete boo
 
 // A record is everything that one claim rests on: the runs of its design, and the conditions that the claim is about.
 type record struct {
-	runs  []*source        // those with trials, oldest first
-	conds []setting.Levels // those that the claim is about, in their order
-	fixed setting.Levels   // settings of every trial
-	line  results.Topology // of every run
-	level float64          // its part of stats.Alpha
+	runs  []*source           // those with trials, oldest first
+	conds []setting.Levels    // those that the claim is about, in their order
+	fixed setting.Levels      // settings of every trial
+	line  experiment.Topology // of every run
+	level float64             // its part of stats.Alpha
 }
 
 // record collects the runs for a claim; nil if each left out some part.

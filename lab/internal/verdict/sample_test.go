@@ -103,9 +103,9 @@ func madeUp(x *experiment.Experiment, blocks int, f func(ls setting.Levels, bloc
 		SchemaVersion: results.Version, Experiment: x.Name, Run: "r", Hosts: results.Hosts{Server: "h", Client: "h"},
 		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ExperimentSHA256: x.SHA256,
 			Blocks:     blocks,
-			Block:      &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS},
+			Block:      &results.BlockPlan{Block: x.Block},
 			ServerCPUs: "0-1", ClientCPUs: "2-3"},
-		Topology: results.Topology{Kind: "loopback"}, Settings: x.Fixed(),
+		Topology: experiment.Topology{Kind: "loopback"}, Settings: x.Fixed(),
 	}
 	for i, ls := range x.Conditions() {
 		r.Conditions = append(r.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: ls})
