@@ -1,9 +1,5 @@
-// Package archive reads the journal: experiments, hosts, runs with their raw profiles, and texts.
-//
-// It compares each file with the other files that it names, and one pass reports the faults of all
-// data files. A Journal without faults is consistent.
-//
-// It writes nothing.
+// Package archive reads the journal: experiments, hosts, runs with their raw profiles, and texts. It compares each file
+// with the others that it names, and one pass reports the faults of all data files. It writes nothing.
 package archive
 
 import (

@@ -1,13 +1,10 @@
 // Package experiment reads a declared design: factors and their levels, the load, the division of a block's time, and
-// the claims that it can decide. One TOML file is one experiment, written before the run. The package also draws what
-// a run leaves to chance: the order of the conditions in each block, and which condition is measured twice.
+// the claims that it can decide. One TOML file is one experiment, written before the run. It has exactly one meaning or
+// is refused, with the line or the field: a misspelt margin would otherwise let a default decide a claim.
 //
-// A file either has exactly one meaning or is refused, with the line or the field. Unknown keys are errors, because a
-// misspelt margin would otherwise let a default decide a claim.
-//
-// A person who chooses the order could choose the result. So everything follows from the run's seed alone, and anybody
-// can draw it again from the run's file: `run` measures in this order and `results` checks it. Nobody can check the
-// seed itself.
+// The package also draws what a run leaves to chance: the order of the conditions in each block, and which condition is
+// measured twice. A person who chooses the order could choose the result, so everything follows from the run's seed
+// alone: `run` measures in this order and `results` checks it. Nobody can check the seed itself.
 package experiment
 
 import (

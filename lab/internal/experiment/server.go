@@ -224,11 +224,8 @@ func Under(root, path string) string {
 // for good.
 const withLab = "build"
 
-// A Lack is a server that cannot be started on this machine, with what is not there.
-type Lack struct{ Server, why string }
-
-// Why says in one line why the server is not applicable here.
-func (l Lack) Why() string { return fmt.Sprintf("the %s server %s", l.Server, l.why) }
+// A Lack is a server that cannot be started on this machine, and why not, in a line.
+type Lack struct{ Server, Why string }
 
 // Lacking lists the servers of the design that lack a tool or a program here. The tools of a server that is built are
 // for building it.
@@ -244,9 +241,11 @@ func (x *Experiment) Lacking(root string) (all []Lack) {
 		switch {
 		case s.Build == withLab, s.Build != "" && !missing:
 		case len(tools) > 0:
-			all = append(all, Lack{s.Name, "needs " + strings.Join(tools, ", ") + ", which is not installed"})
+			all = append(all, Lack{s.Name, fmt.Sprintf("the %s server needs %s, which is not installed", s.Name,
+				strings.Join(tools, ", "))})
 		case s.Build != "":
-			all = append(all, Lack{s.Name, fmt.Sprintf("is not built (%s is not there); make %s builds it", absent, s.Build)})
+			all = append(all, Lack{s.Name, fmt.Sprintf("the %s server is not built (%s is not there); make %s builds it", s.Name,
+				absent, s.Build)})
 		}
 	}
 	return all

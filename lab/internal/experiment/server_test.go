@@ -92,7 +92,7 @@ func TestAServerThatIsNotThereIsLeftOut(t *testing.T) {
 		switch {
 		case c.why == "" && (len(left) > 0 || less != x):
 			t.Errorf("%s: %v", c.slow, left)
-		case c.why != "" && (len(left) != 1 || left[0].Why() != c.why || len(less.Conditions()) != 6):
+		case c.why != "" && (len(left) != 1 || left[0].Why != c.why || len(less.Conditions()) != 6):
 			t.Errorf("%s: %v, %d conditions", c.slow, left, len(less.Conditions()))
 		}
 		x = parse(t, with(t, owning, "[servers.slow]\n", "[servers.slow]\n"+c.slow+"\n"))

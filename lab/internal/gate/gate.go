@@ -1,17 +1,11 @@
-// Package gate judges a trial by its figures: whether it counts, and what bounded it.
-//
-// A fault is a reason for which a trial does not count. The package has each fault's name, its sentence and the way
-// out, the thresholds, and the rules for those that a trial's figures show. A bound is what limited the trial: the
-// wire, the client's CPU, the server's CPU, several of them, or nothing known. The same rules judge a trial while it
+// Package gate judges a trial by its figures: whether it counts, and what bounded it. The same rules judge it while it
 // is measured and when its file is checked.
 //
-// A figure that a rule needs and that is missing is a fault of its own. For a bound, a guess is worse than "unknown".
-// A trial has the set of all walls that it met, since two can be met at once and either may have limited throughput.
-// A resource that was not recorded is neither a wall nor known to have room: it is listed as unseen, and a conclusion
-// must check both lists.
+// A fault is a reason for which a trial does not count; that a figure is missing which a rule needs is one of its own. A
+// bound is all walls that limited the trial, since two can be met at once and either may have limited throughput. A
+// resource that was not recorded is neither a wall nor known to have room, so a conclusion must check both lists.
 //
-// Most thresholds apply to whole windows, all slots of a trial taken together. A
-// trial that alternates between two walls shows neither.
+// Most thresholds apply to all slots of a trial taken together. A trial that alternates between two walls shows neither.
 package gate
 
 import (

@@ -1,9 +1,8 @@
-// Package journal knows the repository's layout, and spells the paths of what git holds.
+// Package journal knows the repository's layout, and spells the paths of what git holds. A path follows from names,
+// whether the file exists or not.
 //
-// A path follows from names, whether the file exists or not. This package imports only the standard
-// library, so that asking for a path does not pull in the code that reads the file.
-//
-// It lists files but never opens one: package archive reads them, and package site makes the derived ones.
+// It imports only the standard library, so that asking for a path does not pull in the code that reads the file:
+// package archive does that.
 package journal
 
 import (

@@ -1,15 +1,12 @@
 // Package results defines the results file: what a run leaves behind, and the only source of verdicts and pages.
 //
-// A trial is one condition in one block. Its slots alternate with those of the other conditions whose servers are
-// up at once; its figures follow from the sums over its slots. Figures of the machine (steal, other load,
-// calibrations, the clock) cover all conditions that were up together and are repeated in each of their trials. A
-// file has only complete blocks, and the lab repeats no trial.
+// A trial is one condition in one block; its figures follow from the sums over its slots. Figures of the machine (steal,
+// other load, calibrations, the clock) cover all conditions that were up together and are repeated in each of their
+// trials. A file has only complete blocks, every trial among them, an invalid one with its reasons. A figure that was
+// not measured is absent rather than zero.
 //
-// It keeps every trial, an invalid one with its reasons. A figure that was not measured is absent rather than zero.
-// The lab does not trust files: reading computes the figures that follow from others, and Check compares the rest.
-//
-// The file has readings, not their meaning: the lab derives verdicts each time, so that a better
-// rule applies to old runs too. Figures that agree with each other may still be wrong.
+// The file has readings, not their meaning: the lab derives verdicts each time, so that a better rule applies to old
+// runs too. It does not trust files: reading computes the figures that follow from others, and Check compares the rest.
 package results
 
 import (

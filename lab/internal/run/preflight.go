@@ -92,7 +92,7 @@ func (p Plan) unreachable() string {
 		}
 	}
 	for _, l := range x.Lacking(string(p.Root)) {
-		why = append(why, l.Why())
+		why = append(why, l.Why)
 	}
 	if no := fewFiles(needs.Files); no != "" {
 		why = append(why, no)

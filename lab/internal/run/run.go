@@ -52,7 +52,7 @@ func (p Plan) Of(x *experiment.Experiment) Plan {
 	less, lacks := x.Present(string(p.Root))
 	p.Experiment = less
 	p.LeftOut = strict.Map(lacks, func(l experiment.Lack) results.LeftOut {
-		return results.LeftOut{Levels: setting.Levels{setting.Server: setting.String(l.Server)}, Why: l.Why()}
+		return results.LeftOut{Levels: setting.Levels{setting.Server: setting.String(l.Server)}, Why: l.Why}
 	})
 	if p.Fleet == nil || !p.inFleet() {
 		return p

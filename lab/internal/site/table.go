@@ -111,7 +111,7 @@ func (e *evidence) results(metrics []string, wanted setting.Levels, prefix strin
 	}
 	for i, c := range rows {
 		cells := &t.Rows[i].Cells
-		*cells = append(*cells, Cell{Text: words.Bounds(c.Bounds, c.Trials > 1)})
+		*cells = append(*cells, Cell{Text: words.Tally(c.Bounds, c.Trials > 1)})
 		if e.published == "" {
 			*cells = append(*cells, Cell{Text: words.Thousands(c.Trials - c.Invalid), Note: refused(c)})
 		}

@@ -1,15 +1,13 @@
-// Package strict accepts JSON, TOML and lines of text that have exactly one meaning, and refuses others. Errors
-// name the line, because a person has to mend the file.
+// Package strict accepts JSON, TOML and lines of text that have exactly one meaning, and refuses others. Errors name
+// the line, because a person has to mend the file.
 //
-// It refuses unknown keys, because a misspelt one would silently leave its default in force, and doubled keys,
-// because one would win silently. It refuses lines that end with CRLF, because the same document would have two
-// digests. In JSON it refuses bytes that are not UTF-8, which would be replaced, so that two names could become
-// one; in TOML, keys that are not in lower case.
+// It refuses unknown keys, because a misspelt one would silently leave its default in force, and doubled keys, because
+// one would win silently. It refuses CRLF, because the same document would have two digests; in JSON bytes that are not
+// UTF-8, because two names could become one; in TOML keys that are not in lower case.
 //
-// Text for a single line, of a table, a log or a message, must be visible. Line breaks and control characters could
-// make one line look like two, or like another; marks that change the direction of writing could make it read
-// differently. It refuses such text from a file, and cleans output of another program. Markup is plain text here,
-// and the pages must escape it.
+// Text for a single line must be visible: line breaks, control characters and marks that change the direction of
+// writing could make it look like another. It refuses such text from a file, and cleans output of another program.
+// Markup is plain text here, and the pages must escape it.
 package strict
 
 import (

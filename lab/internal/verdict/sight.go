@@ -153,7 +153,7 @@ func (s sight) says() string {
 			out = append(out, fmt.Sprintf("in %d of %s %s", n, words.Count(len(s.begun), "block"), why))
 		}
 		if why == refused && len(s.faults) > 0 {
-			out[0] += " (" + words.Tally(s.faults) + ")"
+			out[0] += " (" + words.Tally(s.faults, true) + ")"
 		}
 	}
 	return strings.Join(out, "; ")

@@ -1,34 +1,26 @@
 // Package verdict decides what a machine's runs say about an experiment's claims.
 //
-// A claim has one of three forms. The ratio of a metric between two levels lies in a band. A value (a metric, a
-// count, a share of a profile) lies in a band. Or a resource is the bottleneck. It may make several comparisons: a
-// flat claim of three levels makes three.
+// A claim makes one or more comparisons: of the ratio of a metric between two levels, or of a value, with a band, or of
+// a resource with the bottleneck. All blocks of its design on one machine count together, whichever runs measured them.
+// Each block gives one ratio or value, and the interval of the median block (confseq.Median) decides: inside the band
+// the comparison holds, outside it falls, else it is open. One that falls refutes the claim; if all hold, it is
+// confirmed. At a single edge only one of the two answers can be wrong, so each has the whole part of the error; in a
+// band of two edges each has half. Only the first block of each visit (results.Visits) votes.
 //
-// There is one rule. All blocks of a claim's design on one machine count together, whichever runs measured them. A
-// block gives each comparison one ratio or value, and the interval of the median block (confseq.Median) decides:
-// inside the band the comparison holds, outside it falls, else it is open. One comparison that falls refutes the
-// claim; if all hold, it is confirmed. Each block says yes or no to a bottleneck, and the same bet decides on the
-// share of yes. At a single edge only one of the two answers can be wrong, so each has the whole part of the error;
-// in a band of two edges each has half. A verdict never contradicts the interval beside it: they are one thing. Only
-// the first block of each visit (results.Visits) votes; the others are shown.
+// A block has no vote if a fault refused a trial, a figure is missing or the client's, or what the claim needs was not
+// so. The dropped blocks may follow a condition. So the reason counts them, and a claim stays open if more than
+// MostLost of its blocks have no vote.
 //
-// A block of which a fault refused a trial enters no bet. One has no vote either where the figures are the client's,
-// a figure is missing, or what the claim needs was not so. The dropped blocks are a selection, which can follow a
-// condition. So the reason counts them, and a claim stays open if more than MostLost of its blocks have no vote.
+// The probability that an experiment's question gets any wrong verdict on a machine is at most stats.Alpha, whenever a
+// run stops: the jth measured design has alpha/(j(j+1)), which its m claims, withdrawn ones too, and their comparisons
+// divide equally. Claims that need more cores than the machine has take no part.
 //
-// The probability that an experiment's question gets any wrong verdict on a machine is at most stats.Alpha, over all
-// of its designs: the jth measured design has alpha/(j(j+1)). The m claims that any run of that design was made with
-// divide this equally, withdrawn ones too, but for those that need more cores than the machine has. A claim of k
-// comparisons gives each a kth of its part. All this holds whenever and for whatever reason a run stops. The present
-// interval decides, so further visits may open a decided claim again.
-//
-// Two further rules can only take decisions away. If the A/A controls (the same levels
-// measured twice) differ, nothing is decided. If what others ran on the cores follows one
-// of two conditions and may explain their ratio, the claim stays open.
+// Two rules only take decisions away: if the A/A controls differ, nothing is decided; and if what others ran on the
+// cores follows one of two conditions and may explain their ratio, the claim stays open.
 //
 // Limits: nobody may be able to foretell on which side of an edge the next visit falls, where the truth lies on the
-// edge. What moves a ratio for many visits, as a neighbour that stays for an hour, is in all of them, and they count
-// as more evidence than they are. Visits on several days are the remedy.
+// edge. What moves a ratio for many visits, as a neighbour that stays for an hour, is in all of them, and they count as
+// more evidence than they are. Visits on several days are the remedy.
 package verdict
 
 import (

@@ -53,15 +53,6 @@ func Plural(n int, one string, many ...string) string {
 	return one + "s"
 }
 
-// Tally lists counts by name: "errors 1, non-2xx 2".
-func Tally(count map[string]int) string {
-	keys := slices.Sorted(maps.Keys(count))
-	for i, k := range keys {
-		keys[i] = fmt.Sprintf("%s %d", k, count[k])
-	}
-	return strings.Join(keys, ", ")
-}
-
 // LowerFirst begins a name in lower case, except for acronyms.
 func LowerFirst(s string) string {
 	if len(s) > 1 && unicode.IsUpper(rune(s[0])) && unicode.IsUpper(rune(s[1])) {
@@ -73,14 +64,14 @@ func LowerFirst(s string) string {
 // UpperFirst begins a sentence, which may be empty.
 func UpperFirst(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
 
-// Bounds names the bounds of a condition's trials, the most frequent first, and how many trials each has if asked to.
-func Bounds(bounds map[string]int, count bool) string {
-	names := slices.Sorted(maps.Keys(bounds))
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(bounds[b], bounds[a]) })
+// Tally lists names, the most frequent first, and how often each is there if asked to: "errors 2, non-2xx 1".
+func Tally(count map[string]int, counted bool) string {
+	names := slices.Sorted(maps.Keys(count))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(count[b], count[a]) })
 	for i, name := range names {
 		names[i] = strings.ReplaceAll(name, "+", " + ")
-		if count {
-			names[i] += fmt.Sprintf(" %d", bounds[name])
+		if counted {
+			names[i] += fmt.Sprintf(" %d", count[name])
 		}
 	}
 	return strings.Join(names, ", ")
@@ -94,8 +85,7 @@ func Metric(name string) string {
 		return strings.ReplaceAll(name, "_", " ")
 	}
 	// Labels are column heads; in a sentence some need a noun.
-	switch name {
-	case "delivered_per_s", "logged_per_s":
+	if name == "delivered_per_s" || name == "logged_per_s" {
 		return "the rate " + LowerFirst(m.Label)
 	}
 	if strings.HasPrefix(name, "latency_") && !strings.Contains(strings.ToLower(m.Label), "latency") {
@@ -104,13 +94,7 @@ func Metric(name string) string {
 	return LowerFirst(m.Label)
 }
 
+var resources = strings.NewReplacer("server-cpu", "server's CPU", "client-cpu", "client's CPU")
+
 // Resource names what may be the bottleneck.
-func Resource(bound string) string {
-	switch bound {
-	case "server-cpu":
-		return "the server's CPU"
-	case "client-cpu":
-		return "the client's CPU"
-	}
-	return "the " + bound
-}
+func Resource(bound string) string { return "the " + resources.Replace(bound) }
