@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
-	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/site"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -93,19 +92,15 @@ func (doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	split, allowed, err := cores.Here()
+	findings, err := machine.Examine(wire.Try)
 	if err != nil {
 		return exitFailed, err
 	}
-	machine := doctor.Finding{Level: doctor.Good, About: "machine", Seen: w.ID + ", " + w.Origin}
+	known := machine.Finding{About: "machine", Seen: w.ID + ", " + w.Origin}
 	if alike := w.Lookalikes(j); alike != "" {
-		machine.Seen += ". If it is " + alike + ", which has the same parts, give it that name, by --host or in .lab-host"
+		known.Seen += ". If it is " + alike + ", which has the same parts, give it that name, by --host or in .lab-host"
 	}
-	findings := append([]doctor.Finding{machine}, doctor.Machine{Split: split, Allowed: allowed, Wire: wire.Try}.Findings()...)
-	if slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Level == doctor.Fault }) {
-		return exitFailed, doctor.Print(out, findings)
-	}
-	return exitHeld, doctor.Print(out, findings)
+	return exitHeld, machine.Print(out, append([]machine.Finding{known}, findings...))
 }
 
 type siteCall struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/cli"
-	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tell"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
@@ -68,7 +68,7 @@ func measured(ctx context.Context, b *bench.Bench) (*compare.Outcome, error) {
 	if b.Dir, err = os.Getwd(); err != nil {
 		return nil, err
 	}
-	split, _, err := cores.Here()
+	split, err := machine.Here()
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func measured(ctx context.Context, b *bench.Bench) (*compare.Outcome, error) {
 	out, err := b.Compare(ctx)
 	built, modified := cli.Commit()
 	if out != nil {
-		out.Machine, out.Kernel = machine()
+		out.Machine, out.Kernel = cpu()
 		if out.Lab = cmp.Or(built, "unknown"); modified {
 			out.Lab = "unknown"
 		}
@@ -85,19 +85,19 @@ func measured(ctx context.Context, b *bench.Bench) (*compare.Outcome, error) {
 	return out, err
 }
 
-// machine names the CPU as the kernel does, with its cores, and the kernel's version.
-func machine() (name, kernel string) {
+// cpu names the CPU as the kernel does, with its cores, and the kernel's version.
+func cpu() (name, kernel string) {
 	name = runtime.GOARCH + " processor" // as on arm64, whose kernel names none
-	text := cores.Read("/proc/cpuinfo")
+	text := machine.Read("/proc/cpuinfo")
 	if _, rest, ok := strings.Cut(text, "model name"); ok {
 		name, _, _ = strings.Cut(strings.TrimLeft(rest, "\t :"), "\n")
 	}
-	return fmt.Sprintf("%s, %d cores", name, strings.Count(text, "processor\t:")), cores.Read("/proc/sys/kernel/osrelease")
+	return fmt.Sprintf("%s, %d cores", name, strings.Count(text, "processor\t:")), machine.Read("/proc/sys/kernel/osrelease")
 }
 
 // where is what to know of the cores that the servers share.
 func where(b *bench.Bench) string {
-	server, client := cores.Format(b.ServerCPUs), cores.Format(b.ClientCPUs)
+	server, client := machine.Format(b.ServerCPUs), machine.Format(b.ClientCPUs)
 	switch n := len(b.ServerCPUs); {
 	case b.Running() && !b.Costed():
 		return "the client ran on CPU " + client

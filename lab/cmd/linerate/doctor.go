@@ -5,16 +5,15 @@ import (
 	"io"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
-	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/doctor"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 )
 
 type doctorCall struct{}
 
 func (doctorCall) do(_ context.Context, out io.Writer) (int, error) {
-	split, allowed, err := cores.Here()
+	findings, err := machine.Examine(nil)
 	if err != nil {
 		return cli.Failed, err
 	}
-	return 0, doctor.Print(out, doctor.Machine{Split: split, Allowed: allowed}.Findings())
+	return 0, machine.Print(out, findings)
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/confseq"
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/slots"
@@ -37,7 +37,7 @@ func (r *Run) Assess() *compare.Outcome {
 		Margin: float64(r.Margin), FailAbove: r.FailAbove, Confidence: stats.Confidence, NewEach: r.NoKeepalive,
 		StartedAt: r.Began.UTC().Format(time.RFC3339), DurationS: math.Round(time.Since(r.Began).Seconds()*10) / 10, Seed: r.Seed,
 		Blocks: len(r.Blocks), Trials: len(r.Blocks) * (len(r.Servers) + 1), SlotS: r.Slot.Seconds(), Rounds: r.Rounds,
-		WarmupS: r.warm.Seconds(), ServerCPUs: cores.Format(r.ServerCPUs), ClientCPUs: cores.Format(r.ClientCPUs),
+		WarmupS: r.warm.Seconds(), ServerCPUs: machine.Format(r.ServerCPUs), ClientCPUs: machine.Format(r.ClientCPUs),
 		Says: []string{}, Servers: []compare.Measured{}, Comparisons: []compare.Comparison{},
 		Notes: append(slices.Clone(r.notes), r.remarks()...),
 	}

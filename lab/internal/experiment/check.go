@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -141,7 +141,7 @@ func (x *Experiment) level(name string, v any) (setting.Level, error) {
 	case setting.Server:
 		_, err = x.server(setting.Levels{name: l})
 	case setting.ServerCPUs:
-		_, err = cores.Parse(l.String())
+		_, err = machine.Parse(l.String())
 	}
 	if r, _ := setting.Find(name); err == nil && r.On != nil && !slices.Contains(r.On, x.Topology.Kind) {
 		err = fmt.Errorf("it has no effect on %s; it takes topology %v", x.Topology.Kind, r.On)

@@ -26,7 +26,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -210,7 +210,7 @@ func (p *Profile) topology(dir string) {
 		if id := line(cpu, "topology", "physical_package_id"); id != "" {
 			sockets[id] = true
 		}
-		siblings, _ := cores.Parse(line(cpu, "topology", "thread_siblings_list"))
+		siblings, _ := machine.Parse(line(cpu, "topology", "thread_siblings_list"))
 		p.ThreadsPerCore = max(p.ThreadsPerCore, len(siblings))
 		indexes, _ := filepath.Glob(filepath.Join(cpu, "cache", "index[0-9]*"))
 		for _, c := range indexes {

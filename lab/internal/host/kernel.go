@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -40,7 +40,7 @@ func Kernel(root string) map[string]string {
 			set["vulnerability."+filepath.Base(path)] = v
 		}
 	}
-	set["microcode"] = value(cores.Read(root, "proc/cpuinfo"), "microcode")
+	set["microcode"] = value(machine.Read(root, "proc/cpuinfo"), "microcode")
 	var files unix.Rlimit // that a process started by the lab may open
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
 		set["nofile"] = fmt.Sprint(files.Cur)
@@ -51,7 +51,7 @@ func Kernel(root string) map[string]string {
 
 // line reads a small file, as of /proc or /sys, as one line; empty if it cannot be read.
 func line(elem ...string) string {
-	return strings.Join(strings.Fields(cores.Read(elem...)), " ")
+	return strings.Join(strings.Fields(machine.Read(elem...)), " ")
 }
 
 // value is the first value of a key in lines of "key: value".
@@ -69,6 +69,6 @@ func value(text, key string) string {
 // gibibytes gives the installed size.
 func Memory(root string) int64 {
 	var kib float64
-	_, _ = fmt.Sscanf(value(cores.Read(root, "proc/meminfo"), "MemTotal"), "%f kB", &kib)
+	_, _ = fmt.Sscanf(value(machine.Read(root, "proc/meminfo"), "MemTotal"), "%f kB", &kib)
 	return int64(math.Ceil(kib/(1<<20))) << 30
 }

@@ -49,20 +49,20 @@ func rack() texts {
 	return t
 }
 
-// A machine is a made-up one, whose files lie below its root.
-type machine struct {
+// A rig is a made-up machine, whose files lie below its root.
+type rig struct {
 	t    *testing.T
 	root string
 }
 
-func build(t *testing.T) machine {
-	m := machine{t, t.TempDir()}
+func build(t *testing.T) rig {
+	m := rig{t, t.TempDir()}
 	m.put(rack())
 	return m
 }
 
 // put writes files; an empty text removes one, but for marks, which are empty.
-func (m machine) put(files texts) {
+func (m rig) put(files texts) {
 	m.t.Helper()
 	for name, text := range files {
 		if text != "" || name == ".dockerenv" {
@@ -74,7 +74,7 @@ func (m machine) put(files texts) {
 }
 
 // probe describes the machine while some files are others.
-func (m machine) probe(changed texts) *Machine {
+func (m rig) probe(changed texts) *Machine {
 	m.t.Helper()
 	m.put(changed)
 	got, err := Probe(m.root)

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 )
 
@@ -39,7 +38,7 @@ func stranger(t *testing.T, script string) {
 // watched samples both sides for a while.
 func watched(t *testing.T, server, client int, during func()) Window {
 	t.Helper()
-	all, err := cores.Allowed()
+	all, err := Allowed()
 	if err != nil {
 		t.Fatal(err)
 	}

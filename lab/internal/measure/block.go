@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/probe"
@@ -235,7 +234,7 @@ func (b *block) read() (r reading) {
 	for _, s := range b.Subjects {
 		r.subjects = append(r.subjects, s.CPU())
 	}
-	r.cores, r.seen = cores.RunTime(b.ServerCPUs)
+	r.cores, r.seen = machine.RunTime(b.ServerCPUs)
 	r.others, _ = b.others.Read()
 	r.wire, _ = b.Link.Read() // Lost speaks of a lost wire
 	return r

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
@@ -35,7 +35,7 @@ func OnCPUs(self []string, cpus []int, argv ...string) []string {
 	if len(cpus) == 0 {
 		return argv
 	}
-	return slices.Concat(self, []string{pinCall, cores.Format(cpus)}, argv)
+	return slices.Concat(self, []string{pinCall, machine.Format(cpus)}, argv)
 }
 
 // Reference is a server on some cores whose cost does not depend on its age.
@@ -59,7 +59,7 @@ func Answer(args []string) (status int, is bool) {
 		err = load.Serve(ctx, os.Stdin, os.Stdout, load.Options{HTTP2: h2.New})
 	case len(args) > 2 && args[0] == pinCall:
 		var cpus []int
-		if cpus, err = cores.Parse(args[1]); err == nil {
+		if cpus, err = machine.Parse(args[1]); err == nil {
 			err = proc.Become(cpus, args[2:])
 		}
 		status = proc.NotFound

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -89,7 +89,7 @@ func (r *Running) Cores() (all []int) {
 	}
 	pids, _ := r.Processes()
 	for _, pid := range pids {
-		on, _ := cores.Parse(proc.Status(pid, "Cpus_allowed_list"))
+		on, _ := machine.Parse(proc.Status(pid, "Cpus_allowed_list"))
 		all = append(all, on...)
 	}
 	return all

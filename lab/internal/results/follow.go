@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/slots"
@@ -106,7 +106,7 @@ func (f *File) following(t *Trial) map[string]float64 {
 
 // Count is the number of cores in a list; 0 where there is none.
 func Count(cpus string) int {
-	list, _ := cores.Parse(cpus)
+	list, _ := machine.Parse(cpus)
 	return len(list)
 }
 
@@ -116,8 +116,8 @@ func (f *File) Walls(t Trial) gate.Walls { return gate.WallsOf(t.Metrics, f.Topo
 // SharedCores tells whether server and clients ran on the same cores, where each takes CPU time from the other, or
 // nothing was pinned.
 func (f *File) SharedCores() bool {
-	server, err := cores.Parse(f.Provenance.ServerCPUs)
-	client, err2 := cores.Parse(f.Provenance.ClientCPUs)
+	server, err := machine.Parse(f.Provenance.ServerCPUs)
+	client, err2 := machine.Parse(f.Provenance.ClientCPUs)
 	return f.Topology.Kind != "fleet" && (err != nil || err2 != nil ||
 		slices.ContainsFunc(server, func(cpu int) bool { return slices.Contains(client, cpu) }))
 }

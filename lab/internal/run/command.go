@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -33,10 +33,10 @@ func (p Plan) load(s setting.Levels, port int) load {
 	l := load{Plan: p, levels: s, serves: x.Server(s),
 		asked: results.Asked(x, s, len(p.Split.Server), x.Block.SlotS*float64(x.Block.Rounds))}
 	if list, ok := s[setting.ServerCPUs]; ok {
-		l.Split.Server, _ = cores.Parse(list.String()) // the check refused it
+		l.Split.Server, _ = machine.Parse(list.String()) // the check refused it
 	}
 	// By default one worker on each of the server's cores.
-	l.at = experiment.Place{Host: "127.0.0.1", Port: strconv.Itoa(port), CPUs: cores.Format(l.Split.Server),
+	l.at = experiment.Place{Host: "127.0.0.1", Port: strconv.Itoa(port), CPUs: machine.Format(l.Split.Server),
 		Workers: strconv.Itoa(s.Whole(setting.Workers, max(len(l.Split.Server), 1)))}
 	switch {
 	case p.onWire():
@@ -108,7 +108,7 @@ func (l load) client(counts time.Duration) []string {
 		given(setting.Rate, "--rate")
 	}
 	if len(l.Split.Client) > 0 {
-		argv = append(argv, "--cpus", cores.Format(l.Split.Client))
+		argv = append(argv, "--cpus", machine.Format(l.Split.Client))
 	}
 	return append([]string{scriptPath(script)}, argv...)
 }

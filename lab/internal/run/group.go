@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
@@ -86,7 +86,7 @@ func (r *Run) group(ctx context.Context, sequence []int, seq int) (trials []resu
 
 // speed times the loop once, in seconds. The file has the fastest of the run.
 func (r *Run) speed() (float64, error) {
-	seen, err := cores.TimeLoop(r.Split.Server)
+	seen, err := machine.TimeLoop(r.Split.Server)
 	if err != nil {
 		return 0, fmt.Errorf("the calibration loop: %w", err)
 	}

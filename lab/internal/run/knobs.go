@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -40,7 +40,7 @@ func (p Plan) knobs(dev string, s setting.Levels) (ks []knob) {
 		case k.Service:
 			ks = append(ks, knob{name: k.Script})
 		case k.Setting == setting.IRQ: // on the cores that servers leave free
-			ks = append(ks, knob{k.Script, tune.Options{Dev: dev, CPUs: cores.Format(p.Split.Client)}, ""})
+			ks = append(ks, knob{k.Script, tune.Options{Dev: dev, CPUs: machine.Format(p.Split.Client)}, ""})
 		case k.Setting == setting.RFS:
 			ks = append(ks, knob{k.Script, tune.Options{TableOnly: true, Entries: flowEntries}, ""},
 				knob{k.Script, tune.Options{QueuesOnly: true, Dev: dev, Entries: flowEntries}, side})

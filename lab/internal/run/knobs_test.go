@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
@@ -53,7 +53,7 @@ func TestKnobsStandBeforeTheServer(t *testing.T) {
 
 func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 	x := committed(t, "06-irq-pinning")
-	p := Plan{Experiment: x, Split: cores.Split{Client: []int{3, 4, 5}}}
+	p := Plan{Experiment: x, Split: machine.Split{Client: []int{3, 4, 5}}}
 	s := x.Fixed().With(setting.Levels{
 		setting.IRQ: setting.String("pinned"), "irqbalance": setting.Bool(false), "crond": setting.Bool(false),
 		setting.RPS: setting.Bool(true), setting.RFS: setting.Bool(false),

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -75,7 +75,7 @@ func (p Plan) unreachable() string {
 		return "compares numbers of clients, and there are too few"
 	}
 	why := needs.Lacks(p.Host.Cores, x.Topology)
-	dev := machine.Interface()
+	dev := defaultDevice()
 	for _, levels := range x.Conditions() {
 		s := x.Fixed().With(levels)
 		if name := experiment.Generator(s); p.onWire() && name != setting.HTTPLoad {
@@ -107,6 +107,19 @@ func (p Plan) unreachable() string {
 
 // wireHere tries once whether a wire can be made here.
 var wireHere = sync.OnceValue(wire.Try)
+
+// defaultDevice names the interface of this machine's default route, "eth0" for instance; empty if there is none. Of
+// several the kernel lists that with the lowest metric first.
+func defaultDevice() string {
+	fs, _ := procfs.NewDefaultFS()
+	routes, _ := fs.NetRoute()
+	for _, r := range routes {
+		if r.Destination == 0 && r.Mask == 0 {
+			return r.Iface
+		}
+	}
+	return ""
+}
 
 // fewFiles says why a process here may not open as many files as server or client need, which raise their
 // own limit to the hard one; empty if it may.

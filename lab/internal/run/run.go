@@ -18,11 +18,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
@@ -40,7 +40,7 @@ type Plan struct {
 	LeftOut    []results.LeftOut // of the experiment's file, since this machine lacks it
 	Seed       uint64
 	Port       int // of the first server of a block; the others use the ports above
-	Split      cores.Split
+	Split      machine.Split
 	Host       *host.Profile
 	Lab        []string      // the command that starts this program, which answers the calls of package measure
 	Budget     time.Duration // the longest that the run may take, for its file
@@ -58,7 +58,7 @@ func (p Plan) Of(x *experiment.Experiment) Plan {
 		return p
 	}
 	server, client := p.Split.On()
-	p.Split = cores.Split{Server: slices.Compact(slices.Sorted(slices.Values(slices.Concat(server, client))))}
+	p.Split = machine.Split{Server: slices.Compact(slices.Sorted(slices.Values(slices.Concat(server, client))))}
 	for _, levels := range less.Conditions() {
 		n := levels.Whole(setting.Clients, 0)
 		one := setting.Levels{setting.Clients: setting.Int(int64(n))}
@@ -152,7 +152,7 @@ func (r *Run) file() *results.File {
 		Block:      &results.BlockPlan{Block: x.Block, ProfileS: x.ProfileS()},
 		BudgetS:    p.Budget.Seconds(),
 		Servers:    results.SharedServers(x),
-		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
+		ServerCPUs: machine.Format(p.Split.Server), ClientCPUs: machine.Format(p.Split.Client),
 		Tools: tools, Kernel: host.Kernel("/"), MemoryBytes: host.Memory("/"),
 		Binaries: r.found.Binaries,
 		Boot:     host.Boot("/"), Known: p.Host.Marks("/"),

@@ -20,10 +20,10 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -52,7 +52,7 @@ type Session struct {
 	*terminal.Line // of the progress; its clock is the session's
 	j              *archive.Journal
 	profile        *host.Profile
-	split          cores.Split
+	split          machine.Split
 	self           string // the lab's own program
 	fleet          *fleet.Fleet
 	release        func()
@@ -87,7 +87,7 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 		here:  results.Provenance{Boot: host.Boot("/"), Kernel: host.Kernel("/"), Binaries: map[string]host.Binary{}},
 		ready: run.Plan.Ready, start: run.Start, block: (*run.Run).Block, sleep: sleep,
 	}
-	if s.split, _, err = cores.Here(); err == nil {
+	if s.split, err = machine.Here(); err == nil {
 		err = errors.Join(s.restoreSettings(), s.tidy())
 	}
 	if err == nil {

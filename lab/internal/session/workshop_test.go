@@ -97,7 +97,7 @@ func (w *workshop) session(o Options) *Session {
 	w.t.Cleanup(func() { log.Close() })
 	line := terminal.NewLine(log)
 	line.Now = func() time.Time { return w.at }
-	return &Session{Options: o, Line: line, j: j, profile: machine(j), self: "lab",
+	return &Session{Options: o, Line: line, j: j, profile: madeHost(j), self: "lab",
 		here:  results.Provenance{Binaries: map[string]host.Binary{}},
 		ready: func(run.Plan) error { return nil }, start: w.start, block: w.block,
 		sleep: func(ctx context.Context, length time.Duration) error {
@@ -106,8 +106,8 @@ func (w *workshop) session(o Options) *Session {
 		}}
 }
 
-// machine is the made-up machine, as the journal has it if it does.
-func machine(j *archive.Journal) *host.Profile {
+// madeHost is the made-up machine, as the journal has it if it does.
+func madeHost(j *archive.Journal) *host.Profile {
 	if known, ok := j.Hosts["made-up"]; ok {
 		return known
 	}

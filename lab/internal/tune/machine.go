@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -25,17 +25,17 @@ const (
 	unitPrefix = "systemctl:" // of a service, in place of a file's directory
 )
 
-// A machine is this process's view of the machine that it runs on.
-type machine struct {
+// A system is this process's view of the machine that it runs on.
+type system struct {
 	tree    string // put in front of every path; empty on a real machine
 	apart   bool   // in a network namespace other than the machine's own
 	records []Left // the originals in the order of saving, read under the lock; but apart they are only here
 }
 
 // here fails where nothing can be turned.
-func here() (*machine, error) {
-	m := &machine{tree: os.Getenv(treeVariable)}
-	if cores.Read(m.tree, cpuDir, "possible") == "" {
+func here() (*system, error) {
+	m := &system{tree: os.Getenv(treeVariable)}
+	if machine.Read(m.tree, cpuDir, "possible") == "" {
 		return nil, fmt.Errorf("the kernel's knobs are Linux's: there is no %s here", cpuDir)
 	}
 	_, none := os.Stat(m.tree + tableFile)
@@ -44,12 +44,12 @@ func here() (*machine, error) {
 }
 
 // cpus are those that are online, or possible.
-func (m *machine) cpus(which string) ([]int, error) {
-	return cores.Parse(cores.Read(m.tree, cpuDir, which))
+func (m *system) cpus(which string) ([]int, error) {
+	return machine.Parse(machine.Read(m.tree, cpuDir, which))
 }
 
 // read reads a value verbatim.
-func (m *machine) read(path string) (string, error) {
+func (m *system) read(path string) (string, error) {
 	if unit, ok := strings.CutPrefix(path, unitPrefix); ok {
 		state, err := systemctl("show", "--property=ActiveState", "--value", unit)
 		return strings.Replace(state, "failed", "inactive", 1), err
@@ -63,7 +63,7 @@ func (m *machine) read(path string) (string, error) {
 var beforeWrite = func() error { return nil }
 
 // set writes a value and reads it back.
-func (m *machine) set(path, value string) error {
+func (m *system) set(path, value string) error {
 	err := beforeWrite()
 	if unit, ok := strings.CutPrefix(path, unitPrefix); ok && err == nil {
 		_, err = systemctl(map[bool]string{true: "start", false: "stop"}[value == "active"], unit)
@@ -83,7 +83,7 @@ func (m *machine) set(path, value string) error {
 // may refuses a knob that this machine lacks, before any write. The kernel lets root of another user
 // namespace change none of these settings; the initial one has the same number on every machine. In
 // another network namespace only that is turned which goes with it.
-func (m *machine) may(path string) error {
+func (m *system) may(path string) error {
 	user, _ := os.Readlink("/proc/self/ns/user")
 	switch {
 	case strings.HasSuffix(path, affinityFile) && Runs("irqbalance"):
@@ -107,7 +107,7 @@ func systemctl(args ...string) (string, error) {
 }
 
 // glob lists the files of a pattern, in the order of the numbers in their names.
-func (m *machine) glob(pattern string) []string {
+func (m *system) glob(pattern string) []string {
 	files, _ := filepath.Glob(m.tree + pattern) // the patterns are right
 	slices.SortFunc(files, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
 	return strict.Map(files, func(file string) string { return strings.TrimPrefix(file, m.tree) })

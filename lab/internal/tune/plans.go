@@ -3,32 +3,33 @@ package tune
 import (
 	"cmp"
 	"fmt"
+	"math/big"
 	"math/bits"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // someCores parses a list of cores, all of which must be online; an empty list
 // means all online cores.
-func (m *machine) someCores(list string) ([]int, error) {
+func (m *system) someCores(list string) ([]int, error) {
 	online, err := m.cpus("online")
 	if list == "" || err != nil {
 		return online, err
 	}
-	cpus, err := cores.Parse(list)
+	cpus, err := machine.Parse(list)
 	if c, none := strict.Find(cpus, func(c int) bool { return !slices.Contains(online, c) }); none {
-		err = fmt.Errorf("this machine has no core %d: %s are online", c, cores.Format(online))
+		err = fmt.Errorf("this machine has no core %d: %s are online", c, machine.Format(online))
 	}
 	return cpus, err
 }
 
 // everyQueue has a file of each of an interface's receive queues written, by queue number.
-func (m *machine) everyQueue(dev, file string, want func(queues int) string) ([]change, error) {
+func (m *system) everyQueue(dev, file string, want func(queues int) string) ([]change, error) {
 	queues := m.glob(netDir + dev + "/queues/rx-*")
 	if len(queues) == 0 {
 		return nil, fmt.Errorf("%s has no receive queues", dev)
@@ -38,20 +39,39 @@ func (m *machine) everyQueue(dev, file string, want func(queues int) string) ([]
 }
 
 // planRPS has each of an interface's receive queues hand packets on to the cores.
-func planRPS(k *knob, m *machine, o Options) ([]change, error) {
+func planRPS(k *knob, m *system, o Options) ([]change, error) {
 	cpus, unknown := m.someCores(o.CPUs)
 	possible, unread := m.cpus("possible")
 	if err := cmp.Or(unknown, unread); err != nil {
 		return nil, err
 	}
-	mask, err := cores.Mask(cpus, slices.Max(possible)+1)
+	mask, err := cpuMask(cpus, slices.Max(possible)+1)
 	changes, none := m.everyQueue(o.Dev, k.file, func(int) string { return mask })
 	return changes, cmp.Or(err, none)
 }
 
+// cpuMask writes the mask of some CPUs on a machine with that many possible ones, exactly as the
+// kernel prints it back. It has a digit for each four possible CPUs, the highest first, and a comma
+// between groups of 32 CPUs.
+func cpuMask(cpus []int, possible int) (string, error) {
+	const digits = 8 // of a group
+	mask := new(big.Int)
+	for _, c := range cpus {
+		if c < 0 || c >= possible {
+			return "", fmt.Errorf("there is no CPU %d: the last possible one is %d", c, possible-1)
+		}
+		mask.SetBit(mask, c, 1)
+	}
+	text := fmt.Sprintf("%0*x", (possible+3)/4, mask)
+	for at := len(text) - digits; at > 0; at -= digits {
+		text = text[:at] + "," + text[at:]
+	}
+	return text, nil
+}
+
 // planRFS steers each flow to the core that last read from it, by one global table and a share for
 // every queue, rounded up to a power of two as the kernel does.
-func planRFS(k *knob, m *machine, o Options) (changes []change, err error) {
+func planRFS(k *knob, m *system, o Options) (changes []change, err error) {
 	entries := cmp.Or(o.Entries, 32768) // as in entry 03
 	if entries < 1 || bits.OnesCount(uint(entries)) != 1 {
 		return nil, fmt.Errorf("--entries: %d is no power of two", entries)
@@ -69,7 +89,7 @@ func planRFS(k *knob, m *machine, o Options) (changes []change, err error) {
 }
 
 // planStop stops a systemd service: of the knob's names the one that runs.
-func planStop(k *knob, m *machine, _ Options) ([]change, error) {
+func planStop(k *knob, m *system, _ Options) ([]change, error) {
 	return []change{{path: unitPrefix + cmp.Or(k.running(m), k.services[0]) + ".service", want: "inactive"}}, nil
 }
 
@@ -79,7 +99,7 @@ const affinityFile = "smp_affinity_list"
 func affinity(irq string) string { return "/proc/irq/" + irq + "/" + affinityFile }
 
 // planInterrupts gives each queue's interrupt a core of its own, in turn.
-func planInterrupts(_ *knob, m *machine, o Options) (changes []change, err error) {
+func planInterrupts(_ *knob, m *system, o Options) (changes []change, err error) {
 	if o.CPUs == "" {
 		return nil, fmt.Errorf("--cpus is missing: which cores are to take the interrupts of %s?", o.Dev)
 	}
@@ -102,7 +122,7 @@ func planInterrupts(_ *knob, m *machine, o Options) (changes []change, err error
 
 // messages lists the message-signalled interrupts of an interface's device or of its
 // parent: a virtio interface is a child of the PCI device that has the interrupts.
-func (m *machine) messages(dev string) []string {
+func (m *system) messages(dev string) []string {
 	files := m.glob(netDir + dev + "/device/msi_irqs/*")
 	if len(files) == 0 {
 		files = m.glob(netDir + dev + "/device/../msi_irqs/*")

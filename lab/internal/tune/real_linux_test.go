@@ -23,7 +23,7 @@ exec cat`
 // of the machine itself is written. Only the process that keeps the namespace has a /sys that shows it; one that
 // just enters sees the machine's.
 func TestRealQueues(t *testing.T) {
-	if err := (&machine{}).may("queues"); err != nil {
+	if err := (&system{}).may("queues"); err != nil {
 		t.Skip(err)
 	}
 	script := []string{"--net", "--mount", "sh", "-c", veth}

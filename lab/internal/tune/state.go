@@ -83,7 +83,7 @@ func read() (records []Left, err error) {
 }
 
 // locked changes the originals, and what they are of; nobody else does meanwhile.
-func (m *machine) locked(change func() error) error {
+func (m *system) locked(change func() error) error {
 	if m.apart {
 		return change()
 	}
@@ -105,7 +105,7 @@ func (m *machine) locked(change func() error) error {
 }
 
 // save replaces the file.
-func (m *machine) save() error {
+func (m *system) save() error {
 	switch {
 	case m.apart:
 		return nil
@@ -118,7 +118,7 @@ func (m *machine) save() error {
 
 // putBack writes originals back, the last saved first, and forgets those that read back right, or
 // whose file is gone. It goes on after an error, and returns the first.
-func (m *machine) putBack(chosen func(Left) bool) (restored []Left, first error) {
+func (m *system) putBack(chosen func(Left) bool) (restored []Left, first error) {
 	saved := len(m.records)
 	for i, l := range slices.Backward(m.records) {
 		if !chosen(l) {
@@ -143,7 +143,7 @@ func (m *machine) putBack(chosen func(Left) bool) (restored []Left, first error)
 }
 
 // restore restores the chosen settings of this machine.
-func (m *machine) restore(chosen func(Left) bool) (restored []Left, err error) {
+func (m *system) restore(chosen func(Left) bool) (restored []Left, err error) {
 	err = m.locked(func() (err error) {
 		restored, err = m.putBack(chosen)
 		return err

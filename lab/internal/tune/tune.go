@@ -28,7 +28,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -38,7 +38,7 @@ type knob struct {
 	name  string
 	takes string // the options it accepts; help says what they mean
 	// plan checks the options and lists the changes, without their present values.
-	plan func(k *knob, m *machine, o Options) ([]change, error)
+	plan func(k *knob, m *system, o Options) ([]change, error)
 	// A knob writes one file of each queue or interrupt of an interface, or stops a service:
 	// of its names the first that exists counts.
 	file     string
@@ -98,7 +98,7 @@ type change struct{ path, now, want string }
 func (c change) turns() bool { return plain(c.now) != plain(c.want) }
 
 // plan plans a knob's changes and reads the present values.
-func (m *machine) plan(name string, o Options) ([]change, error) {
+func (m *system) plan(name string, o Options) ([]change, error) {
 	k, err := find(name)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (m *machine) plan(name string, o Options) ([]change, error) {
 			return nil, fmt.Errorf("it takes no %s; see lab help tune", arg)
 		}
 	}
-	if k.services == nil && !o.TableOnly && cores.Read(m.tree, netDir, o.Dev, "ifindex") == "" {
+	if k.services == nil && !o.TableOnly && machine.Read(m.tree, netDir, o.Dev, "ifindex") == "" {
 		return nil, fmt.Errorf("--dev: there is no interface %q here", o.Dev)
 	}
 	all, err := k.plan(k, m, o)
@@ -141,12 +141,12 @@ func Reach(name string, o *Options) error {
 // Runs reports whether the service that a knob stops runs on this machine.
 func Runs(name string) bool {
 	k, err := find(name)
-	return err == nil && k.running(&machine{tree: os.Getenv(treeVariable)}) != ""
+	return err == nil && k.running(&system{tree: os.Getenv(treeVariable)}) != ""
 }
 
 // running is the service of the knob's names that runs; empty if there is none.
-func (k *knob) running(m *machine) string {
-	processes := strict.Collect(m.glob("/proc/[0-9]*/comm"), func(file string) string { return cores.Read(m.tree, file) })
+func (k *knob) running(m *system) string {
+	processes := strict.Collect(m.glob("/proc/[0-9]*/comm"), func(file string) string { return machine.Read(m.tree, file) })
 	name, _ := strict.Find(k.services, func(name string) bool { return processes[name] })
 	return name
 }
@@ -197,7 +197,7 @@ func show(chosen func(Left) bool, out io.Writer) error {
 }
 
 // restore restores the chosen knobs, and those that a killed hold has left.
-func restore(m *machine, chosen func(Left) bool, out io.Writer) error {
+func restore(m *system, chosen func(Left) bool, out io.Writer) error {
 	if err := m.may(stateDir()); err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func restore(m *machine, chosen func(Left) bool, out io.Writer) error {
 }
 
 // print lists every write that apply would make.
-func (m *machine) print(changes []change, out io.Writer) {
+func (m *system) print(changes []change, out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PATH\tNOW\tWANTED")
 	for _, c := range changes {
@@ -223,7 +223,7 @@ func (m *machine) print(changes []change, out io.Writer) {
 }
 
 // apply changes the settings until somebody restores them.
-func (m *machine) apply(knob string, changes []change, out io.Writer) error {
+func (m *system) apply(knob string, changes []change, out io.Writer) error {
 	if err := m.write(knob, changes, 0); err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (m *machine) apply(knob string, changes []change, out io.Writer) error {
 // write saves the originals of all changes and then writes. If it fails half-way, it
 // restores them. An earlier original of a path stays; but a process that is to hold the
 // values refuses what has one, and nobody takes over what is held.
-func (m *machine) write(knob string, changes []change, pid int) error {
+func (m *system) write(knob string, changes []change, pid int) error {
 	if err := m.may(changes[0].path); err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (m *machine) write(knob string, changes []change, pid int) error {
 }
 
 // add saves the originals of changes.
-func (m *machine) add(knob string, changes []change, pid int) (err error) {
+func (m *system) add(knob string, changes []change, pid int) (err error) {
 	for i, c := range changes {
 		// Read again under the lock: nobody else writes now.
 		if changes[i].now, err = m.read(c.path); err != nil {
@@ -287,7 +287,7 @@ func (m *machine) add(knob string, changes []change, pid int) (err error) {
 const Ready = "tune ready"
 
 // hold applies the changes, waits, and restores what it applied.
-func (m *machine) hold(knob string, changes []change, out io.Writer) error {
+func (m *system) hold(knob string, changes []change, out io.Writer) error {
 	// The process catches signals until it ends, so that a second one does not stop the restoring.
 	unwanted := make(chan os.Signal, 8)
 	signal.Notify(unwanted, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -15,7 +15,7 @@ import (
 // different values that the queues and interrupts of all interfaces have. They name
 // no interface. The files are below root: "/", except in tests.
 func Values(root string) map[string]string {
-	m := &machine{tree: strings.TrimSuffix(root, "/")}
+	m := &system{tree: strings.TrimSuffix(root, "/")}
 	set := map[string]string{}
 	var interrupts []string
 	rx, tx := 0, 0
@@ -37,7 +37,7 @@ func Values(root string) map[string]string {
 		if k.file != affinityFile {
 			files = m.glob(netDir + "*/queues/rx-*/" + k.file)
 		}
-		seen := strict.Collect(files, func(file string) string { return cores.Read(root, file) })
+		seen := strict.Collect(files, func(file string) string { return machine.Read(root, file) })
 		if delete(seen, ""); len(seen) > 0 {
 			set[k.file] = strings.Join(slices.Sorted(maps.Keys(seen)), "; ")
 		}

@@ -1,20 +1,16 @@
-// Package cores divides a machine's cores between server and client, reads how much CPU control groups allow and
-// for how long cores ran, and times how fast one is.
-//
-// On a common core each side would disturb the other and take the CPU time that the other is
-// measured by. It divides whole cores: two hardware threads of one core stay on one side.
-package cores
+package machine
 
 import (
 	"fmt"
-	"math/big"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// A Split says which cores each side runs on. Both sides are empty on a machine
-// with one core, which both sides share.
+// A Split divides a machine's cores between server and client, since on a common core each side would disturb the
+// other. Two hardware threads of one core stay on one side. Both are empty on a machine with one core.
 type Split struct {
 	Server, Client []int
 	Shared         []int // cores of both sides; empty if the sides are kept apart
@@ -92,27 +88,14 @@ func Format(cpus []int) string {
 	return strings.Join(parts, ",")
 }
 
-// Here divides the cores that this process may use, which it lists as well.
-func Here() (split Split, allowed []int, err error) {
-	allowed, err = Allowed()
-	return Divide(Groups("/sys/devices/system/cpu", allowed)), allowed, err
+// Here divides the cores that this process may use.
+func Here() (Split, error) {
+	allowed, err := Allowed()
+	return Divide(Groups("/sys/devices/system/cpu", allowed)), err
 }
 
-// Mask writes the mask of some CPUs on a machine with that many possible ones, exactly as the
-// kernel prints it back. It has a digit for each four possible CPUs, the highest first, and a comma
-// between groups of 32 CPUs.
-func Mask(cpus []int, possible int) (string, error) {
-	const digits = 8 // of a group
-	mask := new(big.Int)
-	for _, c := range cpus {
-		if c < 0 || c >= possible {
-			return "", fmt.Errorf("there is no CPU %d: the last possible one is %d", c, possible-1)
-		}
-		mask.SetBit(mask, c, 1)
-	}
-	text := fmt.Sprintf("%0*x", (possible+3)/4, mask)
-	for at := len(text) - digits; at > 0; at -= digits {
-		text = text[:at] + "," + text[at:]
-	}
-	return text, nil
+// Read reads a small file, as of /proc or /sys; empty if it cannot be read.
+func Read(elem ...string) string {
+	text, _ := os.ReadFile(filepath.Join(elem...))
+	return strings.TrimSpace(string(text))
 }

@@ -1,4 +1,4 @@
-package cores
+package machine
 
 import (
 	"os"

@@ -1,11 +1,7 @@
-package cores
+package machine
 
 import (
 	"fmt"
-	"math/big"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -44,23 +40,6 @@ func TestDivideGivesTheServerNeverTheLargerHalf(t *testing.T) {
 	}
 }
 
-// tree makes a directory as Linux shows its CPUs, so that tests do not depend
-// on the machine they run on.
-func tree(t *testing.T, siblings map[int]string) string {
-	t.Helper()
-	sys := t.TempDir()
-	for cpu, list := range siblings {
-		dir := filepath.Join(sys, fmt.Sprintf("cpu%d", cpu), "topology")
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "thread_siblings_list"), []byte(list+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return sys
-}
-
 func TestGroupsKeepsSiblingsTogether(t *testing.T) {
 	apart := map[int]string{0: "0,4", 1: "1,5", 2: "2,6", 3: "3,7", 4: "0,4", 5: "1,5", 6: "2,6", 7: "3,7"}
 	for _, c := range []struct {
@@ -79,7 +58,11 @@ func TestGroupsKeepsSiblingsTogether(t *testing.T) {
 		{"a machine that says it of some", map[int]string{0: "0,2", 2: "0,2"}, []int{0, 1, 2}, [][]int{{0, 2}, {1}}},
 		{"nothing allowed", apart, nil, nil},
 	} {
-		if got := Groups(tree(t, c.siblings), c.allowed); !reflect.DeepEqual(got, c.want) {
+		files := tree{}
+		for cpu, list := range c.siblings {
+			files[fmt.Sprintf("cpu%d/topology/thread_siblings_list", cpu)] = list
+		}
+		if got := Groups(files.write(t), c.allowed); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v; want %v", c.name, got, c.want)
 		}
 	}
@@ -100,62 +83,6 @@ func TestParseReadsTheKernelsLists(t *testing.T) {
 	} {
 		if got, err := Parse(list); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", list)) {
 			t.Errorf("%q: %v, %v; want a refusal that quotes it", list, got, err)
-		}
-	}
-}
-
-func TestAMaskIsWhatTheKernelPrints(t *testing.T) {
-	for _, c := range []struct {
-		list     string
-		possible int
-		want     string
-	}{
-		{"0", 1, "1"}, {"4", 5, "10"}, {"6-7", 8, "c0"}, {"0", 32, "00000001"}, {"0", 33, "0,00000001"}, {"32", 33, "1,00000000"},
-		{"64", 72, "01,00000000,00000000"}, {"112-127", 128, "ffff0000,00000000,00000000,00000000"},
-		{"0-111", 128, "0000ffff,ffffffff,ffffffff,ffffffff"},
-	} {
-		cpus, err := Parse(c.list)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := Mask(cpus, c.possible); err != nil || got != c.want {
-			t.Errorf("%s of %d: %q, %v; want %q", c.list, c.possible, got, err, c.want)
-		}
-	}
-	if got, err := Mask(nil, 40); err != nil || got != "00,00000000" {
-		t.Errorf("no CPU: %q, %v", got, err)
-	}
-	for _, c := range []struct{ cpu, possible int }{{1, 1}, {-1, 8}, {128, 128}, {0, 0}} {
-		if got, err := Mask([]int{c.cpu}, c.possible); err == nil {
-			t.Errorf("CPU %d of %d is written %q", c.cpu, c.possible, got)
-		}
-	}
-}
-
-// From a list to a mask and to text, and back, for every number of cores.
-func TestAListBecomesAMaskAndTheListAgain(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 8))
-	for possible := 1; possible <= 1024; possible++ {
-		cpus := []int{possible - 1}
-		for c := range possible - 1 {
-			if r.IntN(2) == 0 {
-				cpus = append(cpus, c)
-			}
-		}
-		slices.Sort(cpus)
-		mask, err := Mask(cpus, possible)
-		number, ok := new(big.Int).SetString(strings.ReplaceAll(mask, ",", ""), 16)
-		if err != nil || !ok {
-			t.Fatalf("%s of %d became %q, %v", Format(cpus), possible, mask, err)
-		}
-		var back []int
-		for bit := range number.BitLen() {
-			if number.Bit(bit) == 1 {
-				back = append(back, bit)
-			}
-		}
-		if listed, err := Parse(Format(cpus)); err != nil || !slices.Equal(back, cpus) || !slices.Equal(listed, cpus) {
-			t.Fatalf("%s of %d became %q and then %v, and is listed as %v (%v)", Format(cpus), possible, mask, back, listed, err)
 		}
 	}
 }

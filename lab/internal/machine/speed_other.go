@@ -1,6 +1,6 @@
 //go:build !linux
 
-package cores
+package machine
 
 import (
 	"errors"

@@ -1,9 +1,8 @@
-package cores
+package machine
 
 import (
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +14,7 @@ type controlGroups map[string]string
 
 func (tr controlGroups) read(t *testing.T, processes ...string) Quota {
 	t.Helper()
-	dir, all := t.TempDir(), maps.Clone(tr)
+	all := maps.Clone(tree(tr))
 	for name := range tr {
 		if mount, _, ok := strings.Cut(name, "/"); ok && mount == "cg" {
 			all["cg/cgroup.procs"] = ""
@@ -24,15 +23,7 @@ func (tr controlGroups) read(t *testing.T, processes ...string) Quota {
 			all["cg/cpu/cgroup.procs"] = ""
 		}
 	}
-	for name, text := range all {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir := all.write(t)
 	return ReadQuota(filepath.Join(dir, "proc"), filepath.Join(dir, "cg"), processes...)
 }
 
@@ -120,11 +111,20 @@ func TestTheGroupsOfSeveralProcesses(t *testing.T) {
 	}
 }
 
-// Reading the real groups must not fail on any machine; their content differs.
-func TestRealGroupsAreRead(t *testing.T) {
-	q := ReadQuota("/proc", "/sys/fs/cgroup", "self")
-	if q.Cores <= 0 || q.Held < 0 {
-		t.Errorf("%+v", q)
+func TestRunTimeGoesOnWhileSomethingRuns(t *testing.T) {
+	cpus, err := Allowed()
+	before, ok := RunTime(cpus)
+	if err != nil || !ok {
+		t.Skip("this kernel does not tell", err)
 	}
-	t.Logf("%+v", q)
+	for began := time.Now(); time.Since(began) < 200*time.Millisecond; {
+	}
+	if after, _ := RunTime(cpus); after-before < 50*time.Millisecond || after-before > time.Duration(len(cpus))*time.Second {
+		t.Errorf("something ran for %v", after-before)
+	}
+	for _, none := range [][]int{nil, {1 << 16}, append([]int{1 << 16}, cpus...)} {
+		if _, ok := RunTime(none); ok {
+			t.Errorf("%v ran", none)
+		}
+	}
 }
