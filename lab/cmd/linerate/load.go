@@ -21,7 +21,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/probe"
-	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
@@ -33,7 +32,7 @@ type loadCall struct {
 	URL        string      `arg:"" name:"url" help:"Its address, as http://127.0.0.1:8080/path or 127.0.0.1:8080."`
 	Data       *string     `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request."`
 	UnixSocket string      `more:"" name:"unix-socket" placeholder:"PATH" help:"Connect to this socket; host and port of the URL are then only the Host header."`
-	scenario.Asking
+	probe.Asking
 	Connections int           `short:"c" default:"10" placeholder:"N" help:"Open connections (default 10)."`
 	Pipelining  int           `more:"" short:"p" default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
 	Duration    time.Duration `short:"d" default:"10s" placeholder:"DURATION" help:"How long it counts (default 10s)."`
@@ -197,7 +196,7 @@ func (c *loadCall) table(t *load.TargetSummary, slot load.SlotReport, missed, fa
 		lasts = words.Count(c.Requests, "request")
 	}
 	fmt.Fprintf(&b, "%s: %s, %d in flight on each, %s", c.URL, words.Count(c.Connections, "connection"), c.Pipelining, lasts)
-	if spoken := scenario.Spoken(c.target); spoken != scenario.Plain {
+	if spoken := probe.Spoken(c.target); spoken != probe.Plain {
 		b.WriteString(", " + spoken)
 	}
 	b.WriteString("\n")

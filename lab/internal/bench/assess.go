@@ -14,7 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
-	"github.com/line-rate/line-rate/lab/internal/scenario"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/slots"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -41,7 +41,7 @@ func (r *Run) Assess() *compare.Outcome {
 		Says: []string{}, Servers: []compare.Measured{}, Comparisons: []compare.Comparison{},
 		Notes: append(slices.Clone(r.notes), r.remarks()...),
 	}
-	if spoken := scenario.Spoken(r.Way); spoken != scenario.Plain {
+	if spoken := probe.Spoken(r.Way); spoken != probe.Plain {
 		out.Protocol = spoken
 	}
 	var all []map[string]float64

@@ -8,7 +8,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/measure"
-	"github.com/line-rate/line-rate/lab/internal/scenario"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/slots"
 )
 
@@ -16,7 +16,7 @@ import (
 // block; the first costs 10 µs, and the control repeats it.
 func made(ratios ...float64) *Run {
 	r := &Run{Bench: &Bench{Flags: Flags{Connections: 4, Pipelining: 1, Margin: 0.03, Budget: time.Minute, Warmup: new(time.Duration)},
-		Requests: scenario.Requests{{Method: "GET", Path: "/"}},
+		Requests: probe.Requests{{Method: "GET", Path: "/"}},
 		Servers:  []*Server{{Name: "old", Command: []string{"a"}}, {Name: "new", Command: []string{"b"}}}}}
 	for n, ratio := range ratios {
 		b := Block{Took: time.Second}

@@ -28,9 +28,9 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/profile/why"
-	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
@@ -39,7 +39,7 @@ import (
 // A Bench is a comparison on this machine.
 type Bench struct {
 	Flags
-	scenario.Requests
+	probe.Requests
 	Servers    []*Server
 	Way        load.Target // how all are spoken to
 	Dir        string      // where the commands start

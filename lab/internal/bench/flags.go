@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/scenario"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
@@ -20,7 +20,7 @@ type Flags struct {
 	Named []string `arg:"" name:"server" help:"NAME=COMMAND with {port} or {addr}, or the address of one that runs."`
 	URL   string   `name:"url" placeholder:"PATH" help:"Path that is asked, as '/find?q=a%20b'."`
 	Data  *string  `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request."`
-	scenario.Asking
+	probe.Asking
 	TLS         bool           `more:"" name:"tls" help:"The servers speak TLS."`
 	Connections int            `short:"c" default:"32" placeholder:"N" help:"Connections to each server (32)."`
 	Pipelining  int            `more:"" default:"1" placeholder:"N" help:"Requests in flight on each connection (1)."`

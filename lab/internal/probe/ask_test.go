@@ -34,7 +34,7 @@ func TestHowAnswersDiffer(t *testing.T) {
 		{[]Given{a, body("bbbb")}, []Given{a, a}, "a body that does not change, not one that changes by itself"},
 	} {
 		d := Differ(c.theirs, c.ours)
-		if (d == nil) != (c.says == "") || d != nil && d.String() != c.says {
+		if (d == nil) != (c.says == "") || d != nil && fmt.Sprintf("%s %s, not %s", d.Field, d.Ours, d.Theirs) != c.says {
 			t.Errorf("%v, want %q", d, c.says)
 		}
 	}
