@@ -2,20 +2,24 @@ package run
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 	httpload "github.com/line-rate/line-rate/lab/load"
+	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 // A load is one condition's server and client, with everything that follows from the condition's settings.
@@ -138,11 +142,44 @@ func (l load) subject(link measure.Link) measure.Subject {
 // piece is the condition's client, if it cannot take turns.
 func (l load) piece() measure.Piece {
 	p := measure.Piece{Grace: 15 * time.Second, Warmup: seconds(l.Experiment.Block.WarmupS), Lasting: l.client,
-		Parse: func(printed []byte) (*measure.Result, error) { return generator.Parse(l.asked.Generator, printed) }}
+		Parse: func(printed []byte) (*measure.Result, error) { return parse(l.asked.Generator, printed) }}
 	if l.serves.Routed() {
 		p.Check = l.check
 	}
 	return p
+}
+
+// How often the lab asks a server beside a client that checks no answers, and how long an answer
+// may take.
+const (
+	askedTimes = 4
+	askWithin  = 5 * time.Second
+)
+
+// check asks the condition's server, and says what is wrong with its answers; nil if nothing is.
+func (l load) check(ctx context.Context) error {
+	t, route := l.target(), l.levels[setting.Route].String()
+	set, err := answer.Of(t.Answers, route)
+	if err != nil {
+		return err
+	}
+	given, err := probe.Ask(ctx, t, askWithin, askedTimes)
+	for _, g := range given {
+		if err := right(g, set); err != nil {
+			return fmt.Errorf("its answer to GET %s is not as expected: %w", route, err)
+		}
+	}
+	return err
+}
+
+func right(g probe.Given, set *answer.Set) error {
+	switch {
+	case g.Type != catalog.ContentType:
+		return fmt.Errorf("Content-Type %q, the route's is %q", g.Type, catalog.ContentType)
+	case g.Encoding != set.Encoding:
+		return fmt.Errorf("Content-Encoding %q, the route's is %q", g.Encoding, set.Encoding)
+	}
+	return set.Fault(g.Body)
 }
 
 // commands are the command lines that a reader would type. A side of a wire is the number that lab

@@ -1,10 +1,4 @@
-// Package generator reads what the load generators print that cannot take turns: autocannon, the event
-// sink, and the readers of events.
-//
-// A generator's own averages and summaries are not used. Its parser takes counts and times
-// from the output, and all figures are computed the same way. A figure that a generator cannot
-// give is missing, not 0.
-package generator
+package run
 
 import (
 	"bytes"
@@ -22,8 +16,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Parse reads the standard output of a trial's load generator.
-func Parse(generator string, stdout []byte) (*measure.Result, error) {
+// parse reads what a load generator prints of a trial that cannot take turns: autocannon, the event sink, and the readers
+// of events. It takes counts and times, and not the generator's own averages, so all figures are computed the same way. A
+// figure that a generator cannot give is missing, not 0.
+func parse(generator string, stdout []byte) (*measure.Result, error) {
 	switch generator {
 	case setting.Sink:
 		return sink(stdout)

@@ -1,4 +1,4 @@
-package generator
+package run
 
 import (
 	"maps"
@@ -147,7 +147,7 @@ func TestFigures(t *testing.T) {
 		{"repeated", setting.Readers, printed(setting.Readers, `"repeated":5`), false,
 			map[string]float64{"duplicate_events": 5}, nil},
 	} {
-		r, err := Parse(c.generator, c.out)
+		r, err := parse(c.generator, c.out)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -167,7 +167,7 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%s: below %v, want %v; %v", c.name, below, c.below, r.Faults)
 		}
 	}
-	r, err := Parse(setting.Autocannon, sample(t, "simple.json"))
+	r, err := parse(setting.Autocannon, sample(t, "simple.json"))
 	if err != nil || r.StartedAt.Format(time.RFC3339Nano) != "2026-11-21T12:15:42.731Z" || r.Finish.Sub(r.StartedAt) != 1010*time.Millisecond {
 		t.Errorf("from %v to %v", r.StartedAt, r.Finish)
 	}
@@ -179,7 +179,7 @@ func TestFaultsOfReaders(t *testing.T) {
 		{`"refused":1`, gate.WrongAnswer},
 		{swapped(`"failed":0`, `"failed":1`), gate.Errors},
 	} {
-		r, err := Parse(setting.Readers, printed(setting.Readers, c.change))
+		r, err := parse(setting.Readers, printed(setting.Readers, c.change))
 		if err != nil || len(r.Faults) != 1 || r.Faults[0].Name != c.gate {
 			t.Errorf("%s: %v, %+v", c.change, err, r)
 		}
@@ -199,7 +199,7 @@ func TestWhatIsNoTrial(t *testing.T) {
 				printed(generator, `"finish":"2026-01-01T00:00:00Z"`), printed(generator, `"finish":"2025-12-31T23:59:59Z"`)},
 		} {
 			for _, one := range out {
-				if r, err := Parse(generator, one); err == nil || !strings.Contains(err.Error(), says) {
+				if r, err := parse(generator, one); err == nil || !strings.Contains(err.Error(), says) {
 					t.Errorf("%s: %q: %+v, %v, want %q", generator, one, r, err, says)
 				}
 			}
@@ -215,7 +215,7 @@ func TestWhatIsNoTrial(t *testing.T) {
 					continue
 				}
 				name := strings.Trim(key, `"`)
-				if _, err := Parse(generator, printed(generator, change)); err == nil || !strings.Contains(err.Error(), `"`+name) {
+				if _, err := parse(generator, printed(generator, change)); err == nil || !strings.Contains(err.Error(), `"`+name) {
 					t.Errorf("%s: %s: %v", generator, change, err)
 				}
 			}
@@ -234,7 +234,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(setting.Autocannon, printed(setting.Autocannon, `"latency":{"mean":1.5,"p50":0,"p90":0.5,"p99":1,"max":1e300}`))
 	f.Add(setting.Readers, printed(setting.Readers, pushed))
 	f.Fuzz(func(t *testing.T, generator string, out []byte) {
-		r, err := Parse(generator, out)
+		r, err := parse(generator, out)
 		if err != nil {
 			return
 		}
