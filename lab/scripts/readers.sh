@@ -18,15 +18,13 @@ usage: readers.sh --server HOST:PORT [options]
   --duration SECONDS  length of the measured part        (default 10)
   --warmup SECONDS    length of the warm-up, from 0.2    (default 1)
   --cpus LIST         cores to run on, as taskset takes them (default: any)
-  --check             only see that the reader can be started
 EOT
 }
 
-server='' connections=1000 likes=1000 writers=16 duration=10 warmup=1 cpus='' check=''
+server='' connections=1000 likes=1000 writers=16 duration=10 warmup=1 cpus=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
-    --check) check=yes; shift ;;
     --server | --connections | --likes | --writers | --duration | --warmup | --cpus)
       [ $# -ge 2 ] || { echo "readers.sh: $1 needs a value" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"; shift 2 ;;
@@ -39,10 +37,8 @@ reader=$here/../../.tools/bin/event_reader
 
 set -- "$reader" --server "$server" --connections "$connections" --rate "$likes" --writers "$writers" \
   --duration "$duration" --warmup "$warmup"
-[ -z "$check" ] || set -- "$reader" --help
 if [ -n "$cpus" ]; then
   command -v taskset >/dev/null || { echo "readers.sh: taskset is not installed; install util-linux" >&2; exit 3; }
   set -- taskset --cpu-list "$cpus" "$@"
 fi
-[ -z "$check" ] || exec >/dev/null
 exec "$@"

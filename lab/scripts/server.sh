@@ -14,7 +14,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 usage() {
   cat <<'EOF'
-usage: server.sh [--server NAME] [--workers N] [--cpus LIST] [--check] [-- SERVER OPTIONS]
+usage: server.sh [--server NAME] [--workers N] [--cpus LIST] [-- SERVER OPTIONS]
   --server NAME fiber, null: canned answers, or producer: events, sent in
                 batches                                   (default fiber)
   --workers N   prefork workers: GOMAXPROCS of the master, or of the producer
@@ -22,16 +22,14 @@ usage: server.sh [--server NAME] [--workers N] [--cpus LIST] [--check] [-- SERVE
   --cpus LIST   cores to run on, as taskset takes them    (default: any)
   --env NAME=VALUE  set a variable for the server; may be repeated
   --command     what follows after -- is the server's whole command
-  --check       only see that the server can be started
 EOF
 }
 
-server=fiber workers='' cpus='' command='' check=''
+server=fiber workers='' cpus='' command=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
     --) shift; break ;;
-    --check) check=yes; shift ;;
     --command) command=yes; shift ;;
     --env)
       [[ ${2-} =~ ^[A-Za-z_][A-Za-z0-9_]*= ]] || { echo "server.sh: --env takes NAME=VALUE" >&2; exit 2; }
@@ -57,13 +55,8 @@ else
   set -- "$server" "$@"
 fi
 [ -z "$workers" ] || export GOMAXPROCS="$workers"
-if [ -n "$check" ]; then
-  [ -z "$command" ] || exit 0 # who knows what options it has
-  set -- "$1" --help
-fi
 if [ -n "$cpus" ]; then
   command -v taskset >/dev/null || { echo "server.sh: taskset is not installed; install util-linux" >&2; exit 3; }
   set -- taskset --cpu-list "$cpus" "$@"
 fi
-[ -z "$check" ] || exec >/dev/null
 exec "$@"

@@ -17,16 +17,14 @@ usage: sink.sh --producer HOST:PORT [options]
   --errors-permille N  of a thousand batches, how many are refused (default 0)
   --find-limit         search for the highest rate that arrives in time
   --cpus LIST          cores to run on, as taskset takes them (default: any)
-  --check              only see that the sink can be started
 EOT
 }
 
-producer='' duration=20 warmup=0 latency_ms=0 errors_permille=0 find_limit='' cpus='' check=''
+producer='' duration=20 warmup=0 latency_ms=0 errors_permille=0 find_limit='' cpus=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
     --find-limit) find_limit=yes; shift ;;
-    --check) check=yes; shift ;;
     --producer | --duration | --warmup | --latency-ms | --errors-permille | --cpus)
       [ $# -ge 2 ] || { echo "sink.sh: $1 needs a value" >&2; exit 2; }
       name=${1#--}
@@ -41,10 +39,8 @@ sink=$here/../../.tools/bin/event_sink
 set -- "$sink" --producer "$producer" --duration "$duration" --warmup "$warmup" --latency-ms "$latency_ms" \
   --errors-permille "$errors_permille"
 [ -z "$find_limit" ] || set -- "$@" --find-limit
-[ -z "$check" ] || set -- "$sink" --help
 if [ -n "$cpus" ]; then
   command -v taskset >/dev/null || { echo "sink.sh: taskset is not installed; install util-linux" >&2; exit 3; }
   set -- taskset --cpu-list "$cpus" "$@"
 fi
-[ -z "$check" ] || exec >/dev/null
 exec "$@"

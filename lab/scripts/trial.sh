@@ -33,15 +33,13 @@ usage: trial.sh --url URL [options]
   --plan FILE          instead of all of the above: turns of several servers, as
                        JSON; - is standard input       (http_load only)
   --cpus LIST          cores to run on, as taskset takes them (default: any)
-  --check              only see that the generator can be started
 EOF
 }
 
-url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0 plan='' check='' input=''
+url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0 plan='' input=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
-    --check) check=yes; shift ;;
     --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus | --generator | --rate | --plan)
       [ $# -ge 2 ] || { echo "trial.sh: $1 needs a value" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"; shift 2 ;;
@@ -63,8 +61,7 @@ case $generator in
     [ "$workers" = 0 ] || set -- "$@" --workers "$workers"
     [ "$rate" = 0 ] || set -- "$@" --overallRate "$rate" --ignoreCoordinatedOmission
     [ "$warmup" = 0 ] || set -- "$@" --warmup [ --connections "$connections" --duration "$warmup" ]
-    set -- "$@" "$url"
-    [ -z "$check" ] || set -- node "$autocannon" --version ;;
+    set -- "$@" "$url" ;;
   http_load)
     http_load=$here/../../.tools/bin/http_load
     [ -x "$http_load" ] || { echo "trial.sh: http_load is not built; run 'make .tools/bin/http_load'" >&2; exit 3; }
@@ -77,15 +74,13 @@ case $generator in
         \"pipelining\": $pipelining, \"rate\": $rate}],
         \"slots\": [$warm {\"seconds\": $duration, \"counts\": true}]}"
     fi
-    set -- "$http_load" client
-    [ -z "$check" ] || set -- true ;;
+    set -- "$http_load" client ;;
   *) echo "trial.sh: --generator is autocannon or http_load, not '$generator'" >&2; exit 2 ;;
 esac
 if [ -n "$cpus" ]; then
   command -v taskset >/dev/null || { echo "trial.sh: taskset is not installed; install util-linux" >&2; exit 3; }
   set -- taskset --cpu-list "$cpus" "$@"
 fi
-[ -z "$check" ] || exec >/dev/null
 # All scripts here end in exec: so the caller can end the program itself, and no shell is
 # left in between.
 [ -z "$input" ] || exec <<<"$input"

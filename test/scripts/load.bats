@@ -59,18 +59,6 @@ teardown() { stop_server; }
   [[ $output == *"autocannon is not installed"*"make setup"* ]]
 }
 
-@test "--check sees whether all can be started, and starts nothing" {
-  for call in "server.sh --cpus 0 --check -- --addr 127.0.0.1:1" "trial.sh --check --url http://127.0.0.1:1/ --cpus 0" \
-    "trial.sh --check --generator http_load --url http://127.0.0.1:1/" "sink.sh --check --producer 127.0.0.1:1"; do
-    # shellcheck disable=SC2086 # a call is several words
-    run "$scripts"/$call
-    [ "$status" -eq 0 ]
-    [ -z "$output" ]
-  done
-  run "$scripts/trial.sh" --check --url http://127.0.0.1:1/ --cpus 9999
-  [ "$status" -ne 0 ]
-}
-
 @test "trial.sh loads with http_load when asked, on the cores it is given" {
   start_server
   run --separate-stderr "$scripts/trial.sh" --generator http_load --url "$url/read" --connections 2 --pipelining 4 --duration 0.5 --warmup 0.1 --cpus 0 --workers 1
@@ -188,8 +176,6 @@ teardown() { stop_server; }
   run "$scripts/server.sh" --env "GREETING=good day" --env N= --cpus 0 --command -- bash -c 'echo "$GREETING$N, $1, $(taskset -cp $$)"' x "a  b"
   [ "$status" -eq 0 ]
   [[ $output == "good day, a  b, "*": 0" ]]
-  run "$scripts/server.sh" --check --command -- sleep 300
-  [ "$status" -eq 0 ]
   run "$scripts/server.sh" --command -- no-such-program --port 1
   [ "$status" -eq 3 ]
   [ "$output" = "server.sh: no-such-program is not there, or cannot be run" ]

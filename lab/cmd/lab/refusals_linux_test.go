@@ -108,19 +108,18 @@ func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
 		}, want: []string{"99-tiny", "already in use", "--port"}},
 		"no autocannon": {spoil: remove("node_modules"), want: []string{"autocannon is not installed", "make setup"}},
 		"no server": {spoil: remove(".tools/bin/fiber_server"),
-			want: []string{"the server cannot be started: server.sh: the server is not built", "make build"}},
+			want: []string{"99-tiny: ", "fiber_server is neither built nor installed", "make build"}},
 		"results of version 99": {spoil: func(c *clone) {
 			c.write("data/results/99-tiny/old.json", `{"schema_version": 99}`)
 		}, want: []string{"data/results/99-tiny/old.json", "/schema_version", "99"}},
-		"no node": {spoil: func(c *clone) { c.without("node") },
-			want: []string{"99-tiny: the client cannot be started: trial.sh: node is not installed", "install Node.js"}},
+		"no node": {spoil: func(c *clone) { c.without("node") }, want: []string{"99-tiny: node is neither built nor installed"}},
 		"a node that does not start": {spoil: func(c *clone) {
 			c.without("node")
 			c.write("bin/node", "#!/bin/sh\necho 'node: no libc for this machine' >&2\nexit 1\n")
 			os.Chmod(filepath.Join(c.root, "bin/node"), 0o755)
-		}, want: []string{"the client cannot be started: node: no libc for this machine"}},
+		}, want: []string{"99-tiny: node does not run"}},
 		"no taskset": {spoil: func(c *clone) { c.without("taskset") },
-			want: []string{"the server cannot be started: server.sh: taskset is not installed", "util-linux"}},
+			want: []string{"server.sh: taskset is not installed", "util-linux"}},
 		"data that is read-only": {mounts: "mount --bind data data; mount -o remount,bind,ro data",
 			want: []string{"lab: nothing was measured: ", "/data: ", "read-only file system", "make it writable"}},
 		"scratch that is read-only": {mounts: "mkdir -p .tools/scratch; mount --bind .tools/scratch .tools/scratch; " +

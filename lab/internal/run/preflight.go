@@ -1,46 +1,27 @@
 package run
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
-// Ready returns, before any measurement, what would make every trial fail: Unable where this
-// machine cannot carry out the design, or a program that does not start.
+// Ready returns, before any measurement, what would make every trial fail: Unable where this machine cannot carry out
+// the design, or a program that is not there.
 func (p Plan) Ready() error {
 	if why := p.unreachable(); why != "" {
 		return Unable{why}
-	}
-	seen := map[string]bool{setting.HTTPLoad: true} // no script starts the lab's own
-	for _, levels := range p.Experiment.Conditions() {
-		l := p.load(p.Experiment.Fixed().With(levels), p.Port)
-		var failed error
-		if !seen[l.serves.Name] {
-			failed = starts("server", l.server(), string(p.Root))
-		}
-		if failed == nil && !seen[l.asked.Generator] {
-			failed = starts("client", l.client(l.counts()), string(p.Root))
-		}
-		if failed != nil {
-			return failed
-		}
-		seen[l.serves.Name], seen[l.asked.Generator] = true, true
 	}
 	_, err := p.find()
 	return err
@@ -130,18 +111,4 @@ func fewFiles(needs int64) string {
 	}
 	return fmt.Sprintf("server and client need %d open files each, and the hard limit is %d; raise it: sudo prlimit "+
 		"--pid $$ --nofile=%d:%d", needs, l.Max, 2*needs, 2*needs)
-}
-
-// starts has a script check that its program can be started, which prints only its version.
-func starts(side string, argv []string, dir string) error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), 20*time.Second, errors.New("it did not end within 20 s"))
-	defer cancel()
-	err := proc.Run(ctx, proc.Spec{Dir: dir, Argv: append([]string{argv[0], "--check"}, argv[1:]...)})
-	if err == nil {
-		return nil
-	}
-	if failure, ok := errors.AsType[proc.Failure](err); !ok || failure.Line == "" {
-		err = fmt.Errorf("%s --check: %w", argv[0], err)
-	}
-	return fmt.Errorf("the %s cannot be started: %w", side, err)
 }

@@ -33,9 +33,6 @@ import (
 )
 
 func main() {
-	if slices.Contains(os.Args, "--help") {
-		return // it starts
-	}
 	self, err := os.Executable()
 	check(err)
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(self), "fault"))
