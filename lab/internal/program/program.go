@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"slices"
@@ -168,13 +169,18 @@ func (f Flags) Seconds(name string, to *time.Duration, least float64) {
 	})
 }
 
-// Loopback adds a flag for an address that only this machine can reach.
+// Loopback adds a flag for an address that only this machine can reach. It makes localhost a number and refuses other
+// names, since a name may resolve differently when listening.
 func (f Flags) Loopback(name string, to *string) {
 	f.Func(name, "", func(v string) error {
-		var ok bool
-		if *to, ok = LoopbackAddr(v); !ok {
-			return errors.New("give " + AcceptLoopback)
+		host, port, _ := net.SplitHostPort(v)
+		if host == "localhost" {
+			host = "127.0.0.1"
 		}
+		if ip, err := netip.ParseAddr(host); err != nil || !ip.Unmap().IsLoopback() || !HostPort(v) {
+			return errors.New("give HOST:PORT with a loopback host: 127.0.0.1, [::1] or localhost")
+		}
+		*to = net.JoinHostPort(host, port)
 		return nil
 	})
 }
@@ -191,4 +197,14 @@ func (f Flags) Read(args []string, hint string) error {
 		return fmt.Errorf("unexpected argument %q; %ssee --help", f.Arg(0), hint)
 	}
 	return err
+}
+
+// HostPort tells whether v is a host and a numeric port. Whether the address
+// exists only shows when listening on it.
+func HostPort(v string) bool {
+	_, port, err := net.SplitHostPort(v)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	return err == nil
 }

@@ -101,3 +101,19 @@ func TestServingEndsWhenAskedOrWhenItFails(t *testing.T) {
 		t.Error(status)
 	}
 }
+
+func TestALoopbackAddress(t *testing.T) {
+	for v, want := range map[string]string{
+		"127.0.0.1:8083": "127.0.0.1:8083", "127.1.2.3:0": "127.1.2.3:0", "[::1]:1": "[::1]:1",
+		"[::ffff:127.0.0.1]:1": "[::ffff:127.0.0.1]:1", "localhost:80": "127.0.0.1:80",
+		"": "", "6060": "", ":8083": "", "0.0.0.0:1": "", "[::]:1": "", "128.0.0.1:6060": "", "[::ffff:192.0.2.1]:1": "",
+		"localhost.example.com:1": "", "example.org:1": "", "127.1:1": "", "::1:1": "",
+		"127.0.0.1": "", "127.0.0.1:http": "", "127.0.0.1:65536": "",
+	} {
+		fs, got := NewFlags(), ""
+		fs.Loopback("addr", &got)
+		if err := fs.Parse([]string{"--addr", v}); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", v, got, err)
+		}
+	}
+}
