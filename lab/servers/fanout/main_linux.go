@@ -30,7 +30,6 @@ import (
 type settings struct {
 	addr      string
 	hub       hub.Options
-	drained   bool // a stream flushes when no other event waits, and not after each, as published
 	drainers  int
 	window    time.Duration // 0: push each count
 	live      bool          // ask first which posts have readers, once in a window
@@ -50,8 +49,6 @@ Usage: fanout_server [options]
   --subscriber N        room of a subscriber's channel      (default 8)
   --shards N            of a topic; 0: one goroutine        (default 0)
   --shard-by HOW        address (of the subscriber) or counter (default address)
-  --flush WHEN          each: after each event; drained: when no other waits
-                                                            (default each)
   --apart HOW           serve readers in a second process, and push counts to it
                         over tcp or a Unix socket: unix     (default no)
   --drainers N          connections that push, each one count at a time (default 1)
@@ -114,7 +111,7 @@ func run(args []string) int {
 // parse reads the flags. Every error is one line that names what is accepted.
 func parse(args []string) (s settings, err error) {
 	s = settings{addr: "127.0.0.1:8084", hub: hub.Published(), drainers: 1}
-	shardBy, flush, route := "", "", ""
+	shardBy, route := "", ""
 	fs := program.NewFlags()
 	fs.Loopback("addr", &s.addr)
 	fs.Whole("topics", &s.hub.Topics, 1, 10_000)
@@ -122,7 +119,6 @@ func parse(args []string) (s settings, err error) {
 	fs.Whole("shards", &s.hub.Shards, 0, 1024)
 	fs.Whole("drainers", &s.drainers, 1, 1024)
 	fs.OneOf("shard-by", &shardBy, "address", "counter")
-	fs.OneOf("flush", &flush, "each", "drained")
 	fs.OneOf("route", &route, "all", "live")
 	fs.OneOf("apart", &s.apart, "no", "tcp", "unix")
 	fs.BoolVar(&s.inherited, "inherited", false, "")
@@ -139,7 +135,7 @@ func parse(args []string) (s settings, err error) {
 	if err := fs.Read(args, ""); err != nil {
 		return settings{}, err
 	}
-	s.hub.Counter, s.drained, s.live = shardBy == "counter", flush == "drained", route == "live"
+	s.hub.Counter, s.live = shardBy == "counter", route == "live"
 	switch {
 	case s.apart == "no" && (s.window > 0 || s.live):
 		err = errors.New("--window and --route are of pushes; set --apart")

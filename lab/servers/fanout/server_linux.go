@@ -86,16 +86,10 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, post int) {
 		case <-r.Context().Done():
 			return
 		case e := <-sub.Events:
-			n := 1
-			_, err = w.Write(e.Text)
-			for err == nil && s.drained && len(sub.Events) > 0 { // of which nobody else takes any
-				n++
-				_, err = w.Write((<-sub.Events).Text)
-			}
-			if err == nil {
+			if _, err = w.Write(e.Text); err == nil {
 				err = control.Flush()
 			}
-			sub.Wrote(n, err)
+			sub.Wrote(1, err)
 		}
 	}
 }

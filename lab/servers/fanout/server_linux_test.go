@@ -143,8 +143,8 @@ func (w *watcher) has(want int64) bool {
 
 // Each server sends each count to its readers of that moment, and accounts for each delivery.
 func TestContract(t *testing.T) {
-	for _, words := range []string{"fanout_floor", "fanout_server", "fanout_server --flush drained",
-		"fanout_server --shards 8", "fanout_server --shards 8 --shard-by counter --flush drained"} {
+	for _, words := range []string{"fanout_floor", "fanout_server", "fanout_server --shards 8",
+		"fanout_server --shards 8 --shard-by counter"} {
 		t.Run(words, func(t *testing.T) {
 			url := start(t, words)
 			first := watch(t, url, 3)
@@ -401,7 +401,6 @@ func TestSettingsThatAreRefused(t *testing.T) {
 	maps.Copy(refused, map[string]string{
 		"--topics 0":                "from 1 to 10000",
 		"--shard-by random":         "give address or counter",
-		"--flush never":             "give each or drained",
 		"--window 100ms":            "set --apart",
 		"--window 1us":              "from 1ms",
 		"--apart unix --route live": "set --window",

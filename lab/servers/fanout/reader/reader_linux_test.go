@@ -35,7 +35,7 @@ func start(t *testing.T, words string) (cmd *exec.Cmd, addr string) {
 
 // The account closes in every design. With --apart the reader learns from the writers' process where the readers' is.
 func TestTheAccountCloses(t *testing.T) {
-	for _, words := range []string{"fanout_floor", "fanout_server", "fanout_server --flush drained",
+	for _, words := range []string{"fanout_floor", "fanout_server",
 		"fanout_server --shards 8", "fanout_server --shards 8 --shard-by counter", "fanout_server --apart tcp --drainers 4",
 		"fanout_server --apart unix --window 50ms"} {
 		_, addr := start(t, words)
