@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -40,43 +39,6 @@ func TestTurnsThatAreToldOneByOne(t *testing.T) {
 	clean(t, sum.Targets[0])
 	if err := <-ended; err != nil || sum.Targets[0].Answered != answered || s.connections.Load() != 3 {
 		t.Errorf("%v, %+v, %d connections", err, sum.Targets[0], s.connections.Load())
-	}
-}
-
-// Servers of the lab in one plan. A signal kills one: that is in its faults, and the other's slots
-// come.
-func TestRealServersInTurns(t *testing.T) {
-	null, pid := start(t, "null_server")
-	fiber, _ := start(t, "fiber_server", "--prefork=false")
-	p := Plan{Threads: 1, TimeoutS: 1, Targets: []Target{
-		{Name: "null", URL: "http://" + null + "/simple", Connections: 4, Pipelining: 8, Answers: "null"},
-		{Name: "read", URL: "http://" + fiber + "/read", Connections: 4, Pipelining: 2, Answers: "fiber"},
-		{Name: "compute", URL: "http://" + fiber + "/compute", Connections: 2, Pipelining: 1, Answers: "fiber"},
-		{Name: "list", URL: "http://" + fiber + "/list", Connections: 2, Pipelining: 1, Rate: 200, Answers: "fiber"},
-	}}
-	l, err := New(t.Context(), &p, Options{Bodies: ofTheLab})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := range 12 {
-		if n == 8 {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-			time.Sleep(50 * time.Millisecond)
-		}
-		s, err := l.Turn(t.Context(), Slot{Target: n % 4, Seconds: 0.1, Counts: n >= 4})
-		if dead := n == 8; err != nil || (s.Failed != "") != dead || !dead && (s.Requests == 0 || s.ClientCPUS <= 0 || s.BusiestThreadS > s.ClientCPUS) {
-			t.Errorf("slot %d: %v, %+v", n, err, s)
-		}
-	}
-	for i, s := range l.Close().Targets {
-		if i == 0 && (s.Errors == 0 || s.Fault == "") {
-			t.Errorf("it was killed: %+v", s)
-		} else if i > 0 {
-			clean(t, s)
-		}
-		if s.Compared < 20 || s.Latency == nil || (s.SendLag != nil) != (i == 3) {
-			t.Errorf("%+v", s)
-		}
 	}
 }
 

@@ -23,8 +23,7 @@ func TestMain(m *testing.M) {
 	// A thread that waits occupies one of Go's processors, and the servers of these tests
 	// run in the same process.
 	runtime.GOMAXPROCS(8)
-	programtest.Main(m, map[string]string{"linerate": "../cmd/linerate", "null_server": "../servers/floor",
-		"fiber_server": "../server"})
+	programtest.Main(m, map[string]string{"linerate": "../cmd/linerate", "fiber_server": "../server"})
 }
 
 // A site is a server that does what a test tells it to. Requests count from 1.
@@ -147,11 +146,4 @@ func clean(t *testing.T, s TargetSummary) {
 	if s.Errors+s.Timeouts+s.Resets+s.Non2xx+s.Mismatches > 0 || s.Fault != "" || s.Mismatch != "" {
 		t.Errorf("faults: %+v", s)
 	}
-}
-
-// start starts one of the lab's servers and returns its address and pid.
-func start(t *testing.T, program string, args ...string) (addr string, pid int) {
-	t.Helper()
-	cmd, addr := programtest.Start(t, append([]string{programtest.Path(program), "--addr", "127.0.0.1:0"}, args...)...)
-	return addr, cmd.Process.Pid
 }

@@ -83,6 +83,10 @@ func TestOutsideACheckoutTheCommitIsUnknown(t *testing.T) {
 			t.Errorf("%s, %q differ", commit, differ)
 		}
 	}
+	t.Setenv("PATH", t.TempDir()) // without git
+	if commit, differ := Differ(dir); commit != "unknown" || len(differ) == 0 {
+		t.Errorf("%s, %q differ", commit, differ)
+	}
 }
 
 // A caller's variables could make git use another checkout.
@@ -95,13 +99,5 @@ func TestTheCommitIsOfTheRoot(t *testing.T) {
 	t.Setenv("GIT_WORK_TREE", other)
 	if commit, differ := Differ(dir); commit != want || len(differ) == 0 {
 		t.Errorf("%s, %q differ; want %s", commit, differ, want)
-	}
-}
-
-func TestWithoutGitTheCommitIsUnknown(t *testing.T) {
-	dir, _ := checkout(t)
-	t.Setenv("PATH", t.TempDir())
-	if commit, differ := Differ(dir); commit != "unknown" || len(differ) == 0 {
-		t.Errorf("%s, %q differ", commit, differ)
 	}
 }

@@ -105,19 +105,21 @@ func TestAHolderIsNotEndedByASignal(t *testing.T) {
 	}
 }
 
-func TestWhatIsHeldDiesWithTheLab(t *testing.T) {
-	dir := t.TempDir()
-	lab := exec.Command(os.Args[0], "sh", "-c", detached+"sleep 300")
-	lab.Dir, lab.Env = dir, append(os.Environ(), helper+"=held")
-	if err := lab.Start(); err != nil {
-		t.Fatal(err)
-	}
-	child := pidIn(t, filepath.Join(dir, "child"))
-	_ = lab.Process.Signal(syscall.SIGKILL)
-	_ = lab.Wait()
-	if !within(10*time.Second, func() bool { return !alive(child) }) {
-		t.Error("a process outlives the lab")
-		_ = syscall.Kill(child, syscall.SIGKILL)
+func TestProcessesDieWithTheLab(t *testing.T) {
+	for how, script := range map[string]string{"leashed": "echo $$ >child; exec sleep 300", "held": detached + "sleep 300"} {
+		dir := t.TempDir()
+		lab := exec.Command(os.Args[0], "sh", "-c", script)
+		lab.Dir, lab.Env = dir, append(os.Environ(), helper+"="+how)
+		if err := lab.Start(); err != nil {
+			t.Fatal(err)
+		}
+		child := pidIn(t, filepath.Join(dir, "child"))
+		_ = lab.Process.Signal(syscall.SIGKILL)
+		_ = lab.Wait()
+		if !within(10*time.Second, func() bool { return !alive(child) }) {
+			t.Errorf("what is %s outlives the lab", how)
+			_ = syscall.Kill(child, syscall.SIGKILL)
+		}
 	}
 }
 

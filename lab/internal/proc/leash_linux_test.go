@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -13,13 +12,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
 
-// helper, set in the environment, makes this test binary play the lab that the
-// last test kills: it leashes a process, prints its id, and waits for its end.
+// helper, set in the environment, makes this test binary play a lab that a test kills: it starts its arguments.
 const helper = "LEASH_TEST_LAB"
 
 func TestMain(m *testing.M) {
@@ -27,16 +24,13 @@ func TestMain(m *testing.M) {
 		os.Exit(Hold(os.Args[1:], os.Stdin, os.Stderr))
 	}
 	if how := os.Getenv(helper); how != "" {
-		s := Spec{Argv: []string{"sleep", "300"}}
+		s := Spec{Argv: os.Args[1:]}
 		if how == "held" {
 			s = Spec{Argv: os.Args, Env: []string{holding + "=1"}, Held: true}
 		}
-		p, err := Start(s)
-		if err != nil {
-			fmt.Println(err)
-			os.Exit(1)
+		if _, err := Start(s); err != nil {
+			panic(err)
 		}
-		fmt.Println(p.Pid())
 		select {}
 	}
 	os.Exit(m.Run())
@@ -137,19 +131,6 @@ func TestStopAsksBeforeItKills(t *testing.T) {
 	}
 	if p.LastLine() != "goodbye" || p.ExitCode() != 7 {
 		t.Errorf("last line %q, status %d; it was not left to end by itself", p.LastLine(), p.ExitCode())
-	}
-}
-
-func TestStopKillsWhatIgnoresTheRequest(t *testing.T) {
-	var said lines
-	p := start(t, Spec{Argv: []string{"sh", "-c", `trap '' TERM; echo ready; while :; do sleep 0.05; done`},
-		Lines: said.add})
-	said.wait(t, 1)
-	if err := p.Stop(p.Pid(), 50*time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
-	if alive(p.Pid()) || p.ExitCode() != -1 || p.Err() == nil {
-		t.Errorf("alive %v, status %d, %v; want one that a signal ended", alive(p.Pid()), p.ExitCode(), p.Err())
 	}
 }
 
@@ -301,35 +282,6 @@ func TestAChildThatKeepsTheOutputOpenDoesNotHoldUpTheEnd(t *testing.T) {
 	}
 	if p.Err() != nil || p.ExitCode() != 0 {
 		t.Errorf("%v, status %d", p.Err(), p.ExitCode())
-	}
-}
-
-func TestALeashedProcessDiesWithTheLab(t *testing.T) {
-	lab := exec.Command(os.Args[0])
-	lab.Env = append(os.Environ(), helper+"=1")
-	out, err := lab.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lab.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	child := pid(t, strings.TrimSpace(line))
-	t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) })
-	if !alive(child) {
-		t.Fatalf("process %d does not run", child)
-	}
-	// Nothing of the lab can run after this.
-	if err := lab.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = lab.Wait()
-	if !within(5*time.Second, func() bool { return !alive(child) }) {
-		t.Error("it outlives the lab")
 	}
 }
 

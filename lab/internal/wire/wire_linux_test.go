@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -199,15 +198,6 @@ func TestACommandEndsWithItsParent(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_, _ = io.Copy(io.Discard, out) // ends when the command does
 	_ = cmd.Wait()
-}
-
-func TestALostWireIsSeen(t *testing.T) {
-	w := up(t, spec)
-	_ = syscall.Kill(w.holder.Pid(), syscall.SIGKILL)
-	<-w.Gone()
-	if _, err := w.Read(); err == nil || !w.Lost() {
-		t.Error(err)
-	}
 }
 
 func TestAWireThatTheKernelCannotMake(t *testing.T) {
