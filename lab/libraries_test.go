@@ -81,7 +81,7 @@ func TestLibrariesAreLightForOtherModules(t *testing.T) {
 func TestTheSiteBringsNothingThatMeasures(t *testing.T) {
 	for _, dep := range command(t, ".", "readonly", "list", "-deps", "./internal/site") {
 		if strings.Contains(dep, "netlink") || strings.HasSuffix(dep, "internal/run") ||
-			strings.HasSuffix(dep, "internal/machine") {
+			strings.HasSuffix(dep, "internal/measure") {
 			t.Errorf("site brings %s with it", dep)
 		}
 	}
