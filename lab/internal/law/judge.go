@@ -165,7 +165,7 @@ func (r *Report) Nothing() string {
 // absent are cells that say that there is no figure.
 var absent = map[string]bool{"": true, "-": true, "—": true, "–": true, "n/a": true, "null": true}
 
-// about is what stands about a figure and is no part of it: marks before it, tags, notes behind.
+// about matches what surrounds a figure but is no part of the figure: marks before, tags, notes behind.
 var about = later(`^[^\p{L}\p{N}<>~≈≤≥.+−-]+|</?[a-z]+>|(\s*(\([^)]*\)|\[[^\]]*\]|[*_†‡§¹²³⁴]+))+$`)
 
 // cell reads one cell into a row, and tells whether it is a figure, or empty. One in a unit of something else, as
@@ -201,7 +201,7 @@ func (j *judge) cell(row *Row, c *column, text string) bool {
 	q := p.Times(Exactly(scale))
 	counted := bare && p.Whole && c.figure.Unit == metric.Count && c.figure != Busy && text[0] <= '9'
 	if counted || c.figure.place == Reach.place {
-		q = Exactly(q.Value) // 10 connections are not rounded, nor are 10 Gbit/s
+		q = Exactly(q.Value) // nobody rounds 10 connections, or 10 Gbit/s
 	}
 	row.Nominal = row.Nominal || p.Whole && c.figure == Duration
 	row.Set(c.figure, q)
@@ -234,7 +234,8 @@ func (j *judge) take(row *Row, c *column, text string) {
 	}
 }
 
-// keep joins a row of one figure with what other tables have of it. If they have that figure, they are of other rows.
+// keep joins a row of one figure with the same row of other tables. Tables that already have that figure are of other
+// rows.
 func (j *judge) keep(line int, figure Figure) {
 	row := j.row
 	j.row.Quantiles = nil

@@ -98,7 +98,7 @@ func TestEachFormOfATableIsRead(t *testing.T) {
 	}
 }
 
-// Heads by what they are read as: the figure and the unit.
+// Each figure and unit, with the heads that name them.
 func TestHeads(t *testing.T) {
 	for want, heads := range map[string]string{
 		"p99 ms":               "p99 latency (ms)|latency (p99, ms)",
@@ -151,9 +151,9 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// What a table does not say is said, and accuses nobody; what it admits is said as well. A case is a table, the verdict on
-// all its rows, and the beginning of a reason, a remark, or a note.
-func TestWhatIsSaidOfRows(t *testing.T) {
+// The judge names what a table leaves out, and accuses nobody for it; it names what a table admits as well. A case is a
+// table, the verdict on all its rows, and the beginning of a reason, a remark, or a note.
+func TestRemarksOnRows(t *testing.T) {
 	one := Options{Given: []string{"pipelining=1"}, MadeBy: "another"}
 	for _, c := range []struct {
 		text    string

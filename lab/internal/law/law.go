@@ -1,12 +1,12 @@
 // Package law holds printed figures of load tests against each other, and reads them as they are printed, in published
 // tables and in what load generators print.
 //
-// A figure stands for every value that would be printed the same way. Arithmetic is done on these intervals, and a law
-// is broken only where no values within them keep it. Interval arithmetic does not know when two terms are the same
+// A figure means every value that prints the same way. The laws calculate with these intervals, and a row breaks a law
+// only where no values within them keep it. Interval arithmetic does not know when two terms are the same
 // figure, so a formula that uses a figure twice is allowed more than rounding gives: this errs towards "holds".
 //
-// A law never says which of two figures is wrong, and of a broken one what could make it true after all is told. What
-// hangs on something that a table does not say, on a unit that had to be guessed above all, is not supported, and not
+// A law never says which of two figures is wrong, and a broken one says what could make it true after all. If a row
+// fails only by something that its table does not say, above all a guessed unit, we report it as unsupported, not as
 // impossible. It does not see figures that are wrong and fit: a row that adds up may still be made up.
 package law
 

@@ -13,11 +13,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
 )
 
-// A Finding says what was seen, what that means, and how to mend it.
+// A Finding says what the doctor saw, what that means, and how to mend it.
 type Finding struct {
 	About string
 	Seen  string
-	Means string // what is not measured, or disturbed; empty if nothing is
+	Means string // what the lab cannot measure, or what disturbs it; empty if nothing
 	Mend  string // command to type; empty if nothing can or need be done
 }
 

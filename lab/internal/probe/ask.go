@@ -1,5 +1,5 @@
-// Package probe reads what is asked of the servers that are loaded or compared, by flags as curl has them or by a file in
-// TOML with several requests. It asks servers before a load, and compares what each answers with what the others do.
+// Package probe reads the requests for servers under load, from flags as curl has them or from a TOML file with several.
+// It asks servers before a load, and compares their answers.
 package probe
 
 import (

@@ -96,7 +96,7 @@ type LeftOut struct {
 // A BlockPlan says how the time of a block is divided, as the experiment's file has it.
 type BlockPlan struct {
 	experiment.Block
-	ProfileS float64 `json:"profile_s,omitempty"` // 0 where no profiles are taken
+	ProfileS float64 `json:"profile_s,omitempty"` // 0 without profiles
 }
 
 // WindowS is the measured time of a trial in seconds: all of its slots together, or one piece of the same length.

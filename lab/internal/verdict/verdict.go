@@ -12,11 +12,11 @@
 // MostLost of its blocks have no vote.
 //
 // The probability that an experiment's question gets any wrong verdict on a machine is at most stats.Alpha, whenever a
-// run stops: the jth measured design has alpha/(j(j+1)), which its m claims, withdrawn ones too, and their comparisons
-// divide equally. Claims that need more cores than the machine has take no part.
+// run stops. The jth measured design has alpha/(j(j+1)); its m claims, with withdrawn ones, and their comparisons divide
+// it equally. Claims that need more cores than the machine has take no part.
 //
-// Two rules only take decisions away: if the A/A controls differ, nothing is decided; and if what others ran on the
-// cores follows one of two conditions and may explain their ratio, the claim stays open.
+// Two rules only take decisions away. If the A/A controls differ, every claim stays open. If what others ran on the cores
+// follows one of two conditions and may explain their ratio, the claim stays open.
 //
 // Limits: nobody may be able to foretell on which side of an edge the next visit falls, where the truth lies on the
 // edge. What moves a ratio for many visits, as a neighbour that stays for an hour, is in all of them, and they count as
