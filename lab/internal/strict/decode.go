@@ -151,15 +151,6 @@ func keys(of reflect.Type) (names []string, types map[string]reflect.Type) {
 	return names, types
 }
 
-// FrontMatter is the TOML before a page's text; empty without any.
-func FrontMatter(page []byte) []byte {
-	parts := bytes.SplitN(page, []byte("+++\n"), 3)
-	if len(parts) < 3 || len(parts[0]) > 0 {
-		return nil
-	}
-	return parts[1]
-}
-
 // MostWritten is the limit in bytes of a file that a person writes: an experiment or a text. The longest so far has
 // 16 kB.
 const MostWritten = 256 << 10
