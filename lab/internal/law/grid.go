@@ -195,9 +195,12 @@ func tagged(lines []string) (g grid, n int) {
 	}
 	text := strings.Join(strings.Fields(strings.Join(lines[:n], " ")), " ")
 	for _, row := range strings.Split(text, "<tr")[1:] {
-		g.add(0, strict.Map(cell().Split(row, -1)[1:], func(cell string) string {
+		cells := strict.Map(cell().Split(row, -1)[1:], func(cell string) string {
 			return strings.TrimSpace(html.UnescapeString(tag().ReplaceAllString(cell, "")))
-		}))
+		})
+		if cells != nil {
+			g.add(0, cells)
+		}
 	}
 	return g, n
 }

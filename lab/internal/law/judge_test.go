@@ -239,13 +239,14 @@ func TestWhatIsNoTableIsToldInOneLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"":           "nothing was judged: no table has heads as rate",
 		"a,b\n1,2\n": "nothing was judged: no table has heads as rate",
-		"# Line Rate\n\nWe rerun benchmarks, and check claims.\n":      "nothing was judged: no table has heads as rate",
-		"| a | b |\n|---|---|\n| 1 | 2 |\n":                            "nothing was judged: 1 table was not used",
-		"connections,rps\n64,many\n":                                   "nothing was judged: 1 row could not be read, the first since rps:",
-		"rps,mean\n1,2\n":                                              "nothing was judged: 1 row has nothing to hold against: give --given connections=N",
-		"{\"latency_ms\": {\"avg\": 5.12}}":                            `t: JSON is not read, nested or flat (it begins with "latency_ms")`,
-		"a\x00b":                                                       "t: it is no text: byte 1 is zero",
-		strings.Repeat("[", 100000):                                    "nothing was judged",
+		"# Line Rate\n\nWe rerun benchmarks, and check claims.\n": "nothing was judged: no table has heads as rate",
+		"| a | b |\n|---|---|\n| 1 | 2 |\n":                       "nothing was judged: 1 table was not used",
+		"connections,rps\n64,many\n":                              "nothing was judged: 1 row could not be read, the first since rps:",
+		"rps,mean\n1,2\n":                                         "nothing was judged: 1 row has nothing to hold against: give --given connections=N",
+		"{\"latency_ms\": {\"avg\": 5.12}}":                       `t: JSON is not read, nested or flat (it begins with "latency_ms")`,
+		"<table0<tr":                                              "nothing was judged",
+		"a\x00b":                                                  "t: it is no text: byte 1 is zero",
+		strings.Repeat("[", 100000):                               "nothing was judged",
 		strings.Repeat("a,", 3000) + "\n" + strings.Repeat("1,", 3000): "nothing was judged",
 	} {
 		report, err := Judge("t", []byte(text), Options{})

@@ -197,9 +197,10 @@ func several(text string, m Manner) (Printed, bool) {
 	}
 	text = clock.ReplaceAllString(text, "${1}h${2}m${3}s")
 	d, err := time.ParseDuration(gap.ReplaceAllString(text, "$1"))
-	if err != nil {
+	end := tail.FindString(text)
+	if err != nil || end == text {
 		return Printed{}, false
 	}
-	last, ok := Read(tail.FindString(text), Manner{Digits: true, Time: true})
+	last, ok := Read(end, Manner{Digits: true, Time: true})
 	return Printed{Around(d.Seconds(), (last.High-last.Low)/2), metric.Second, "s", last.Whole}, ok
 }

@@ -75,7 +75,7 @@ func TestFiguresAreReadAsRanges(t *testing.T) {
 
 func TestWhatIsNoFigure(t *testing.T) {
 	for _, printed := range []string{"", "~", "many", "1,32", "1.2.3", "1 2", "5 parsecs", "0x10", "NaN", "12,3456",
-		"5 %%", "5.", "٣", "2026-11-27", "24.11.2026", "1e999", "5-3", "1.5 2ms"} {
+		"5 %%", "5.", "3.µs", "٣", "2026-11-27", "24.11.2026", "1e999", "5-3", "1.5 2ms"} {
 		if p, ok := Read(printed, Manner{}); ok {
 			t.Errorf("%q: taken as %+v", printed, p)
 		}
