@@ -244,6 +244,7 @@ func TestWhatIsNoTableIsToldInOneLine(t *testing.T) {
 		"connections,rps\n64,many\n":                              "nothing was judged: 1 row could not be read, the first since rps:",
 		"rps,mean\n1,2\n":                                         "nothing was judged: 1 row has nothing to hold against: give --given connections=N",
 		"{\"latency_ms\": {\"avg\": 5.12}}":                       `t: JSON is not read, nested or flat (it begins with "latency_ms")`,
+		"Concurrency Level: 1\n  0%  1\n":                         "nothing was judged",
 		"<table0<tr":                                              "nothing was judged",
 		"a\x00b":                                                  "t: it is no text: byte 1 is zero",
 		strings.Repeat("[", 100000):                               "nothing was judged",

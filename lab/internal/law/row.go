@@ -44,9 +44,10 @@ func FigureOf(id string) (f Figure, ok bool) {
 	if v > 100 && !strings.Contains(digits, ".") {
 		v, err = strconv.ParseFloat(digits[:2]+"."+digits[2:], 64)
 	}
-	f = Figure{Name: "p" + strconv.FormatFloat(v, 'g', 6, 64), Unit: metric.Second}
-	f.place = most + int(math.Round(v*parts/100))
-	return f, ok && err == nil && v > 0 && v <= 100
+	if place := math.Round(v * parts / 100); ok && err == nil && place > 0 && place <= parts {
+		f = Figure{Name: "p" + strconv.FormatFloat(v, 'g', 6, 64), Unit: metric.Second, place: most + int(place)}
+	}
+	return f, f.place > 0
 }
 
 // share is that of the latencies that are at most a quantile.
