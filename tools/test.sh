@@ -24,7 +24,7 @@ format() {
 words() {
   # shellcheck disable=SC2086 # PROSE is a command with arguments
   git ls-files -z -- '*.md' 'lab/*.go' 'lab/cmd/*/help/*.txt' ':!*testdata*' ':!lab/cmd/lab/new/*.md' ':!content/journal' |
-    xargs -0 ${PROSE:-node tools/words.mjs}
+    xargs -0 "${prose[@]}"
 }
 # The modules beside the lab's; ./... does not enter them.
 modules=(batch batch/study servers/fanout servers/floor)
