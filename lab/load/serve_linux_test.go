@@ -71,7 +71,7 @@ func TestPlansThatAreRefused(t *testing.T) {
 		{`"rate":0.5`, `"insecure":true`, "insecure, ca, cert and sni are about certificates"},
 		{`"url":"http:`, `"cert":"x","url":"https:`, "cert and key belong together"},
 		{`"rate":0.5`, `"unix":"a"`, "unix is \"a\""},
-		{`"rate":0.5`, `"close":true`, "pipelining is 50; with close"},
+		{`"rate":0.5`, `"close":true`, "pipelining is 50, and with close"},
 		{`"rate":0.5`, `"requests":[{"method":"GET","path":""}]`, "targets/0: requests/0: path"},
 		{`"target":0`, `"target":2`, "slots/0: there is no target 2"},
 		{`"seconds":0.1`, `"seconds":0`, "slots/0: seconds"},

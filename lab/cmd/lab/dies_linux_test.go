@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/proc"
-	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
 // underWay starts a run and waits until its first trial is loaded.
@@ -48,7 +47,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			t.Run(name+"/"+sig.String(), func(t *testing.T) {
 				t.Parallel()
 				if topology == netns {
-					wiretest.NeedsWire(t)
+					needsWire(t)
 				}
 				c := newClone(t, topology, 60)
 				cmd, end := c.underWay()

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/tune"
-	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
 // flowTable is the only one of these knobs with a value for the whole machine.
@@ -44,7 +43,7 @@ func turned(t *testing.T) (c *clone, cmd *exec.Cmd, end func() said) {
 	if err := tune.Reach("rps", nil); err != nil {
 		t.Skip(err)
 	}
-	wiretest.NeedsWire(t)
+	needsWire(t)
 	before := flows(t)
 	c = newClone(t, netns, 10)
 	c.program("lab")

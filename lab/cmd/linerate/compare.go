@@ -18,7 +18,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tell"
-	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -35,7 +34,7 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	line := terminal.NewLine(os.Stderr)
+	line := cli.NewLine(os.Stderr)
 	b.Say, b.Show = line.Say, func(text string) { line.Show("  "+text, false) }
 	made, err := measured(ctx, b)
 	line.End()

@@ -11,7 +11,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -44,10 +43,10 @@ func (c *judgeCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	report, status := said(found, terminal.Columns(out)), 0
+	report, status := said(found, cli.Columns(out)), 0
 	switch why := found.Nothing(); {
 	case why != "":
-		report, status = []byte(terminal.Fit(found.Name+": "+why, terminal.Columns(out))+"\n"), nothing
+		report, status = []byte(cli.Fit(found.Name+": "+why, cli.Columns(out))+"\n"), nothing
 	case found.Of[law.Impossible] > 0:
 		status = 1
 	case found.Of[law.Unsupported]+found.Of[law.Unread] > 0:
@@ -78,7 +77,7 @@ var plurals = map[law.Verdict]string{law.Impossible: "cannot be", law.Unsupporte
 func said(of *law.Report, columns int) []byte {
 	var b bytes.Buffer
 	say := func(format string, args ...any) {
-		b.WriteString(terminal.Fit(fmt.Sprintf(format, args...), columns) + "\n")
+		b.WriteString(cli.Fit(fmt.Sprintf(format, args...), columns) + "\n")
 	}
 	where := func(f law.Finding) string {
 		at := fmt.Sprintf("line %d", f.Line)

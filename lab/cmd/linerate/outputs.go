@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 
 	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tell"
-	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
 // outputs are the forms of one comparison's result.
@@ -57,7 +57,7 @@ func (o outputs) print(out io.Writer, made *compare.Outcome) error {
 		text = comment
 	default:
 		for _, line := range tell.Lines(made, o.Verbose) {
-			text = append(text, terminal.Fit(line, terminal.Columns(out))+"\n"...)
+			text = append(text, cli.Fit(line, cli.Columns(out))+"\n"...)
 		}
 	}
 	if err == nil {

@@ -1,5 +1,7 @@
-// Package cli reads the command lines of the programs that have commands, by kong, and prints their
-// refusals: each is one line that says what is wrong and which help tells how to write it.
+// Package cli reads the command lines of the programs that have commands, by kong, and prints their refusals:
+// each is one line that says what is wrong and which help tells how to write it. It also writes for a terminal:
+// lines that fit it, and one line that is rewritten while something goes on, or, in a log, a plain line now and
+// then.
 package cli
 
 import (

@@ -28,8 +28,9 @@ type doctor struct {
 	root  string       // empty, except in tests
 }
 
-// Examine finds what keeps this machine from measuring, before anything is run on it. It needs no root, changes nothing, and
-// measures nothing: only a run can say what disturbed a block. try says whether a wire can be made; nil: no try.
+// Examine finds what keeps this machine from measuring, before anything is run on it. It needs no root, changes
+// nothing, and measures nothing: only a run can say what disturbed a block. try says whether a wire can be
+// made; nil: no try.
 func Examine(try func() error) ([]Finding, error) {
 	split, err := Here()
 	return doctor{split: split, try: try}.findings(), err

@@ -16,9 +16,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// parse reads what a load generator prints of a trial that cannot take turns: autocannon, the event sink, and the readers
-// of events. It takes counts and times, and not the generator's own averages, so all figures are computed the same way. A
-// figure that a generator cannot give is missing, not 0.
+// parse reads what a load generator prints of a trial that cannot take turns: autocannon, the event sink, and
+// the readers of events. It takes counts and times, and not the generator's own averages, so all figures are
+// computed the same way. A figure that a generator cannot give is missing, not 0.
 func parse(generator string, stdout []byte) (*measure.Result, error) {
 	switch generator {
 	case setting.Sink:

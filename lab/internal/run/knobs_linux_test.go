@@ -4,15 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
 // A setting that is not restored ends the run with that message, whatever else
 // happened, and the trials do not count: the machine is changed.
 func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 	t.Parallel()
-	wiretest.NeedsWire(t)
+	needsWire(t)
 	p := newPlace(t)
 	x := design{topology: shaped, settings: "generator = \"http_load\"\nconnections = 4\nprefork = false\nroute = " +
 		"\"/read\"", factor: "rps", levels: "[false, true]",

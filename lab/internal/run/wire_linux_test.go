@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -10,15 +11,21 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/wire"
-	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
 const shaped = "kind = \"netns\"\nline_rate_bps = 100_000_000\nburst_bytes = 262_144\nqueue_s = 0.02"
 
+// needsWire skips a test where none can be made.
+func needsWire(t *testing.T) {
+	if none, ok := errors.AsType[wire.Unavailable](wireHere()); ok {
+		t.Skip(none)
+	}
+}
+
 // A wire that ends by itself ends the run.
 func TestAWireThatIsGone(t *testing.T) {
 	t.Parallel()
-	wiretest.NeedsWire(t)
+	needsWire(t)
 	p := newPlace(t)
 	x := design{topology: shaped, block: longBlock.block}.parse(t)
 	r := p.start(x)

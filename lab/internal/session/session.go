@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -28,7 +29,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
-	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -49,13 +49,13 @@ type Options struct {
 // A Session is this machine while it is reserved for measuring.
 type Session struct {
 	Options
-	*terminal.Line // of the progress; its clock is the session's
-	j              *archive.Journal
-	profile        *host.Profile
-	split          machine.Split
-	self           string // the lab's own program
-	fleet          *fleet.Fleet
-	release        func()
+	*cli.Line // of the progress; its clock is the session's
+	j         *archive.Journal
+	profile   *host.Profile
+	split     machine.Split
+	self      string // the lab's own program
+	fleet     *fleet.Fleet
+	release   func()
 
 	here   results.Provenance // what a run that is made now has in common with others that count with it
 	begins []string           // experiments whose record begins anew, and why
@@ -83,7 +83,7 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		Options: o, Line: terminal.NewLine(os.Stderr), j: j, release: release,
+		Options: o, Line: cli.NewLine(os.Stderr), j: j, release: release,
 		here:  results.Provenance{Boot: host.Boot("/"), Kernel: host.Kernel("/"), Binaries: map[string]host.Binary{}},
 		ready: run.Plan.Ready, start: run.Start, block: (*run.Run).Block, sleep: sleep,
 	}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
+	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
 // A run stops when its claims are decided, and says so; a later call passes over them, unless blocks are asked for.
@@ -154,7 +154,7 @@ func TestTheBudgetDecidesWhatItCan(t *testing.T) {
 		93 * time.Second:  {1, 7, 7}, // eight blocks of 3 s and seven gaps take 94 s
 	} {
 		at := time.Unix(0, 0)
-		s := &Session{until: at.Add(budget), Line: &terminal.Line{Now: func() time.Time { return at }}}
+		s := &Session{until: at.Add(budget), Line: &cli.Line{Now: func() time.Time { return at }}}
 		for _, p := range parts {
 			s.outcomes = append(s.outcomes, &outcome{block: p.block, clear: p.clear, needs: slices.Repeat([]int{p.clear}, p.claims)})
 		}

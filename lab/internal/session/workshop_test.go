@@ -15,6 +15,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
+	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -24,7 +25,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
 func TestMain(m *testing.M) {
@@ -95,7 +95,7 @@ func (w *workshop) session(o Options) *Session {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { log.Close() })
-	line := terminal.NewLine(log)
+	line := cli.NewLine(log)
 	line.Now = func() time.Time { return w.at }
 	return &Session{Options: o, Line: line, j: j, profile: madeHost(j), self: "lab",
 		here:  results.Provenance{Binaries: map[string]host.Binary{}},

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/calibration"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/law/audit"
@@ -71,7 +70,7 @@ func (s *Site) whole() error {
 	if err != nil {
 		return err
 	}
-	calibrations, err := calibration.Tables(text)
+	measured, err := calibrations(text)
 	if err != nil {
 		return fmt.Errorf("data/calibration/pairs.csv: %w", err)
 	}
@@ -88,7 +87,7 @@ func (s *Site) whole() error {
 	}
 	return s.encode("site.json", map[string]any{"updated": updated, "pages": pages, "entries": s.entries, "corrections": corrections,
 		"record": s.record(), "machines": s.listMachines(), "verdicts": meanings, "gates": gate.All, "works": profile.Works(),
-		"names": names(), "simulation": verdict.Simulation, "calibration": calibrations})
+		"names": names(), "simulation": verdict.Simulation, "calibration": measured})
 }
 
 // names lists what experiments and texts can be written with, by kind.

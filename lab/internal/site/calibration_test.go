@@ -1,4 +1,4 @@
-package calibration
+package site
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func file(margin float64, pairs map[float64][]compare.Verdict) string {
 // By hand: wrong are "more" of nothing planted, "less" of anything, and "the same" of 3.1 % within 3 %.
 func TestWhatIsFalseIsCounted(t *testing.T) {
 	const more, same, less, open, none = compare.Dearer, compare.Same, compare.Cheaper, compare.Undecided, compare.Invalid
-	all, err := Tables([]byte(file(0.03, map[float64][]compare.Verdict{0: {same, more, less, open, same}, 0.01: {same, more, less},
+	all, err := calibrations([]byte(file(0.03, map[float64][]compare.Verdict{0: {same, more, less, open, same}, 0.01: {same, more, less},
 		0.031: {same, more, none}})))
 	if err != nil || len(all) != 1 || all[0].Pairs != 11 || all[0].Wrong != 4 || all[0].Asked != "within 3\u00a0%, in 1 min 00 s at most" {
 		t.Fatalf("%+v, %v", all, err)
@@ -46,7 +46,7 @@ func TestWhatIsFalseIsCounted(t *testing.T) {
 func TestWhatCannotBeReadIsNamedByItsLine(t *testing.T) {
 	good := file(0.03, map[float64][]compare.Verdict{0: {compare.Same, compare.Same}})
 	for _, bad := range []string{"", strings.Replace(good, "20,same", "20,equal", 1), strings.Replace(good, ",20,same", ",long,same", 1)} {
-		if _, err := Tables([]byte(bad)); err == nil || bad != "" && !strings.Contains(err.Error(), "line 3: ") {
+		if _, err := calibrations([]byte(bad)); err == nil || bad != "" && !strings.Contains(err.Error(), "line 3: ") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

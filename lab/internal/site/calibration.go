@@ -1,7 +1,4 @@
-// Package calibration sums up how often comparisons were right where the truth is known: a
-// server with itself, and with a copy that burns a known share more CPU time a request. The
-// script tools/calibrate.py measures the pairs.
-package calibration
+package site
 
 import (
 	"bytes"
@@ -18,18 +15,20 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// A Table is what the page shows of one machine, asked in one way.
-type Table struct {
-	Machine string `json:"machine"`
-	Asked   string `json:"asked"` // "within 3 %, in 60 s at most, beside 0.2 of a core"
-	Cost    string `json:"cost"`  // CPU time a request with nothing planted
-	Pairs   int    `json:"pairs"`
-	Wrong   int    `json:"wrong"`
-	Rows    []*Row `json:"rows"` // by rising share
+// A calibration sums up how often comparisons of one machine, asked in one way, were right where the truth is
+// known: a server with itself, and with a copy that burns a known share more CPU time a request.
+// tools/calibrate.py measures the pairs.
+type calibration struct {
+	Machine string            `json:"machine"`
+	Asked   string            `json:"asked"` // "within 3 %, in 60 s at most, beside 0.2 of a core"
+	Cost    string            `json:"cost"`  // CPU time a request with nothing planted
+	Pairs   int               `json:"pairs"`
+	Wrong   int               `json:"wrong"`
+	Rows    []*calibrationRow `json:"rows"` // by rising share
 }
 
-// A Row is one planted share.
-type Row struct {
+// A calibrationRow is one planted share of CPU time.
+type calibrationRow struct {
 	Share    string                  `json:"share"`
 	Known    string                  `json:"known"`   // by its steps
 	Counted  string                  `json:"counted"` // beside the server with nothing planted
@@ -42,16 +41,16 @@ type Row struct {
 	took     []float64
 }
 
-// Tables reads data/calibration/pairs.csv, one row a pair, and sums up those of one machine and
+// calibrations reads data/calibration/pairs.csv, one row a pair, and sums up those of one machine and
 // one way of asking. It names the line of what it cannot read.
-func Tables(file []byte) ([]*Table, error) {
+func calibrations(file []byte) ([]*calibration, error) {
 	rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
 	if err != nil || len(rows) == 0 {
 		return nil, cmp.Or(err, fmt.Errorf("it has no head"))
 	}
-	out, asked := []*Table{}, map[string]*Table{}
+	out, asked := []*calibration{}, map[string]*calibration{}
 	for n, row := range rows[1:] {
-		p := pair{named: map[string]string{}}
+		p := calibrationPair{named: map[string]string{}}
 		for i, name := range rows[0] {
 			p.named[name] = row[i]
 		}
@@ -60,7 +59,7 @@ func Tables(file []byte) ([]*Table, error) {
 		key := fmt.Sprint(p.named["machine"], margin, budget, beside)
 		t := asked[key]
 		if t == nil {
-			t = &Table{Machine: p.named["machine"], Cost: words.Time(p.number("cost_s")), Rows: []*Row{},
+			t = &calibration{Machine: p.named["machine"], Cost: words.Time(p.number("cost_s")), Rows: []*calibrationRow{},
 				Asked: fmt.Sprintf("within %s, in %s at most", words.Percent(margin), seconds(budget))}
 			if beside != "" {
 				t.Asked += fmt.Sprintf(", beside %s of a core", words.Number(p.number("beside")))
@@ -76,7 +75,7 @@ func Tables(file []byte) ([]*Table, error) {
 		}
 	}
 	for _, t := range out {
-		slices.SortFunc(t.Rows, func(a, b *Row) int { return cmp.Compare(a.share, b.share) })
+		slices.SortFunc(t.Rows, func(a, b *calibrationRow) int { return cmp.Compare(a.share, b.share) })
 		for _, r := range t.Rows {
 			if len(r.took) > 0 {
 				r.Median, r.Worst = seconds(stats.Median(r.took)), seconds(slices.Max(r.took))
@@ -86,13 +85,13 @@ func Tables(file []byte) ([]*Table, error) {
 	return out, nil
 }
 
-// A pair is one row, with the first error in reading its numbers.
-type pair struct {
+// A calibrationPair is one row, with the first error in reading its numbers.
+type calibrationPair struct {
 	named map[string]string
 	err   error
 }
 
-func (p *pair) number(name string) float64 {
+func (p *calibrationPair) number(name string) float64 {
 	v, err := strconv.ParseFloat(p.named[name], 64)
 	if err != nil {
 		p.err = cmp.Or(p.err, fmt.Errorf("%s is %q and no number", name, p.named[name]))
@@ -101,7 +100,7 @@ func (p *pair) number(name string) float64 {
 }
 
 // span is a share with its interval, to a hundredth of a percent.
-func (p *pair) span(name string) string {
+func (p *calibrationPair) span(name string) string {
 	median, low, high := p.number(name), p.number(name+"_low"), p.number(name+"_high")
 	if median == 0 && low == 0 && high == 0 {
 		return words.Percent(0)
@@ -109,12 +108,12 @@ func (p *pair) span(name string) string {
 	return strings.ReplaceAll(fmt.Sprintf("%.2f\u00a0%% (%.2f to %.2f)", 100*median, 100*low, 100*high), "-", "−")
 }
 
-func (t *Table) add(p *pair, verdict compare.Verdict, margin float64) {
+func (t *calibration) add(p *calibrationPair, verdict compare.Verdict, margin float64) {
 	share := p.number("share")
-	i := slices.IndexFunc(t.Rows, func(r *Row) bool { return r.share == share })
+	i := slices.IndexFunc(t.Rows, func(r *calibrationRow) bool { return r.share == share })
 	if i < 0 {
-		i, t.Rows = len(t.Rows), append(t.Rows, &Row{Share: words.Percent(share), Known: p.span("known"), Counted: p.span("counted"),
-			Verdicts: map[compare.Verdict]int{}, share: share})
+		i, t.Rows = len(t.Rows), append(t.Rows, &calibrationRow{Share: words.Percent(share), Known: p.span("known"),
+			Counted: p.span("counted"), Verdicts: map[compare.Verdict]int{}, share: share})
 	}
 	r := t.Rows[i]
 	t.Pairs, r.Pairs = t.Pairs+1, r.Pairs+1

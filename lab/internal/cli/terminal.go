@@ -1,6 +1,4 @@
-// Package terminal writes for a person: lines that fit a terminal, and one line that is
-// rewritten while something goes on, or, in a log, a plain line now and then.
-package terminal
+package cli
 
 import (
 	"fmt"
