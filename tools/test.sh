@@ -22,7 +22,8 @@ format() {
 }
 # Texts keep the rules in tools/vale. PROSE is what reads them, as in make vale. The journal's are still to be rewritten.
 words() {
-  # shellcheck disable=SC2086 # PROSE is a command with arguments
+  local prose
+  read -ra prose <<<"${PROSE:-node tools/words.mjs}"
   git ls-files -z -- '*.md' 'lab/*.go' 'lab/cmd/*/help/*.txt' ':!*testdata*' ':!lab/cmd/lab/new/*.md' ':!content/journal' |
     xargs -0 "${prose[@]}"
 }

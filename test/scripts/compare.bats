@@ -18,6 +18,16 @@ tree() {
   git -C "$root" rev-parse "${made:-HEAD}^{tree}"
 }
 
+# source_at makes a repository of one commit that has them. It shares this one's objects.
+source_at() {
+  local commit
+  git init --quiet --bare "$1"
+  git -C "$root" rev-parse --path-format=absolute --git-path objects >"$1/objects/info/alternates"
+  commit=$(git -C "$1" commit-tree "$(tree)" -m 'as it is now')
+  git -C "$1" update-ref refs/heads/main "$commit"
+  git -C "$1" symbolic-ref HEAD refs/heads/main
+}
+
 # proxy_at makes a module proxy that has the lab's module as it is now, as Go's own has it: without
 # the modules below it.
 proxy_at() {
@@ -81,6 +91,23 @@ $1" >"$work/log" 2>&1 3>&- &
   if ! grep -q '^linerate: a block takes about' "$work/log"; then
     grep -q '^blocks of about' "$work/log"
   fi
+}
+
+@test "the page's commands work in a fresh clone, without what the site needs" {
+  source_at "$BATS_TEST_TMPDIR/source.git"
+  block=$(commands 'git clone')
+  [[ $block == *"git clone https://github.com/line-rate/line-rate"*"linerate compare "* ]]
+  # Setting up Python or Node.js would fail: there are none.
+  mkdir "$work/none"
+  for tool in python3 node npm pip; do
+    printf '#!/bin/sh\necho "%s was called" >&2\nexit 1\n' "$tool" >"$work/none/$tool"
+    chmod +x "$work/none/$tool"
+  done
+  # The two lines that get it; the next test measures with what it got.
+  env -C "$work" PATH="$work/none:$PATH" MAKEFLAGS= GIT_CONFIG_COUNT=1 \
+    GIT_CONFIG_KEY_0="url.$BATS_TEST_TMPDIR/source.git.insteadOf" GIT_CONFIG_VALUE_0=https://github.com/line-rate/line-rate \
+    bash -ec "$(head -n 2 <<<"$block")"
+  "$work/line-rate/.tools/bin/linerate" version | grep '^linerate'
 }
 
 @test "the page's first commands work with Go and no clone" {
