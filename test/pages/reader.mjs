@@ -16,7 +16,7 @@ export async function story (v) {
     if (!at) return null
     // Captions, words in charts and tips that open are looked at, not read from start to end.
     const told = document.querySelector('.story').cloneNode(true)
-    for (const e of told.querySelectorAll('figure, figure ~ .scroll, section.scroll, svg, pre, aside, .tip')) e.remove()
+    for (const e of told.querySelectorAll('figure, figure ~ .scroll, section.scroll, svg, pre, aside')) e.remove()
     const claims = [...document.querySelectorAll('.claims section.claim h4[id]')]
     const named = new Set([...document.querySelectorAll('.story a[href], .evidence .badge, .evidence .rows a[href], .evidence .fold > p a[href]')].map((a) => a.pathname + a.hash))
     return {

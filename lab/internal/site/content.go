@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -38,9 +37,7 @@ type page struct {
 		Believed string `toml:"believed"`
 		Found    string `toml:"found"`
 	} `toml:"corrects"`
-	Declared any `toml:"figures"`
-
-	figures []figure // those declared
+	Figures []figure `toml:"figures"`
 }
 
 type also struct {
@@ -89,7 +86,17 @@ func parse(path string, text []byte) (*page, error) {
 	if len(parts) < 3 || len(parts[0]) > 0 { // no front matter
 		parts = make([][]byte, 3)
 	}
-	if err := toml.Unmarshal(parts[1], p); err != nil {
+	from := toml.NewDecoder(bytes.NewReader(parts[1])).DisallowUnknownFields()
+	err := from.Decode(p)
+	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok {
+		err = nil // other keys are for templates
+		for _, e := range unknown.Errors {
+			if key := e.Key(); key[0] == "figures" {
+				err = fmt.Errorf("[[figures]]: no key is called %q", key[len(key)-1])
+			}
+		}
+	}
+	if err != nil {
 		return p, fmt.Errorf("%s: front matter: %w", path, err)
 	}
 	for _, r := range p.Rests {
@@ -98,25 +105,7 @@ func parse(path string, text []byte) (*page, error) {
 				"not-applicable", path, r.Verdict, r.Claim)
 		}
 	}
-	if p.Declared == nil {
-		return p, nil
-	}
-	alone, err := toml.Marshal(map[string]any{"figures": p.Declared}) // whose keys are all known
-	if err != nil {
-		return p, err
-	}
-	var of struct {
-		Figures []figure `toml:"figures"`
-	}
-	err = toml.NewDecoder(bytes.NewReader(alone)).DisallowUnknownFields().Decode(&of)
-	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok {
-		key := unknown.Errors[0].Key()
-		err = fmt.Errorf("no key is called %q", key[len(key)-1])
-	}
-	if p.figures = of.Figures; err != nil {
-		err = fmt.Errorf("%s: [[figures]]: %w", path, err)
-	}
-	return p, err
+	return p, nil
 }
 
 // readPages reads all pages of content.
@@ -141,65 +130,29 @@ func (s *Site) readPages() error {
 	return nil
 }
 
-// A Summary is a line for the author of a page whose words do not go with the evidence. Its title,
-// lede or line on the home page assumes another verdict, or a sentence counts blocks otherwise.
+// A Summary is a line for the author of a page whose title, lede or line on the home page assumes another verdict than
+// the evidence has.
 type Summary struct {
-	Text string
-	// Wrong tells whether the words say more than the evidence: they hold something for decided that it does not, or
-	// count blocks wrongly. An open question that further blocks have decided is no fault.
-	Wrong bool
+	Text  string
+	Wrong bool // whether they hold something for decided that is not; a question decided since is no fault
 }
 
-// compare compares what a page says in short, and its counts of blocks, with the claims, and gives
-// the notices at its top.
-func (p *page) compare(claims map[string]verdict.Claim) (all []Summary, notices []string, err error) {
+// compare compares what a page says in short with the claims' verdicts, and gives the notices at its top.
+func (p *page) compare(claims map[string]verdict.Verdict) (all []Summary, notices []string, err error) {
 	for _, r := range p.Rests {
 		is, known := claims[r.Claim]
-		switch {
-		case !known:
-			return nil, nil, fmt.Errorf("%s: [[rests]]: %w", p.path, errNoClaim(r.Claim))
-		case is.Verdict == r.Verdict:
+		if !known {
+			return nil, nil, fmt.Errorf("%s: [[rests]]: there is no claim %q; name one as EXPERIMENT/ID", p.path, r.Claim)
+		}
+		if is == r.Verdict {
 			continue
 		}
-		now := cmp.Or(is.Verdict.Word(), "nothing")
+		now := cmp.Or(is.Word(), "nothing")
 		all = append(all, Summary{fmt.Sprintf("%s: [[rests]]: its title, lede and found assume that %s is %s, and the "+
 			"record says %s: write them anew", p.path, r.Claim, r.Verdict.Word(), now),
 			r.Verdict == verdict.Confirmed || r.Verdict == verdict.Refuted})
 		notices = append(notices, fmt.Sprintf("The record has moved since this title and summary were written. They take "+
 			"%s for %s; it is %s now.", r.Claim, r.Verdict.Word(), now))
 	}
-	for _, sentence := range sentences(p.text) {
-		word := counting.FindString(sentence)
-		for _, of := range judgedClaim.FindAllStringSubmatch(sentence, -1) {
-			if c := claims[of[1]]; word != "" && 0 < c.For && c.For < c.Blocks {
-				all = append(all, Summary{fmt.Sprintf("%s: a sentence with the verdict on %s has the words %q, and %d of %d "+
-					"blocks of the record lie on the claim's side: say how many", p.path, of[1], word, c.For, c.Blocks), true})
-			}
-		}
-	}
 	return all, notices, nil
-}
-
-func errNoClaim(name string) error {
-	return fmt.Errorf("there is no claim %q; name one as EXPERIMENT/ID", name)
-}
-
-var (
-	shortcode   = regexp.MustCompile(`\{\{[<%].*?[>%]\}\}`)
-	ofVerdict   = regexp.MustCompile(`^\{\{< n "([^" ]*) verdict ([^" ]*)"`)
-	judgedClaim = regexp.MustCompile(`\x00(.*?)\x00`)
-	counting    = regexp.MustCompile(`(?i)\b(every|all|no|none)( of)?( the| its)? blocks?\b`)
-	ends        = regexp.MustCompile(`[.!?:;]\s|\n\s*\n`)
-)
-
-// sentences splits a page at the ends of sentences and paragraphs. The claim replaces a shortcode
-// that shows its verdict.
-func sentences(page []byte) []string {
-	text := shortcode.ReplaceAllStringFunc(string(page), func(c string) string {
-		if m := ofVerdict.FindStringSubmatch(c); m != nil {
-			return "\x00" + m[1] + "/" + m[2] + "\x00"
-		}
-		return ""
-	})
-	return ends.Split(text, -1)
 }

@@ -2,7 +2,6 @@ package site
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -26,16 +25,11 @@ import (
 type evidence struct {
 	*verdict.File
 	x         *experiment.Experiment
-	published string          // the table by its name, as "06b-s"; empty where it was measured
-	machine   string          // the names of the server's and the client's
-	client    string          //
-	runs      []*results.File // oldest first; of a table one with what it was measured with
-	// conditions have the medians over all blocks, in the order of their levels.
-	conditions []medians.Summary
+	published string        // the table by its name, as "06b-s"; empty where it was measured
+	machine   string        // the names of the server's and the client's
+	client    string        //
+	newest    *results.File // run; of a table one with what it was measured with
 }
-
-// newest is the run that the evidence ends with.
-func (e *evidence) newest() *results.File { return e.runs[len(e.runs)-1] }
 
 // blocks counts those with a valid trial of each condition.
 func (e *evidence) blocks() int {
@@ -58,23 +52,17 @@ func (e *evidence) caption() string {
 // decide decides all claims on each machine, and chooses the machine that pages show.
 func (s *Site) decide() error {
 	for _, x := range s.Experiments {
-		asked, runs := s.Question(x), map[string]*results.File{} // by name
-		newest := map[string]*results.File{}                     // by machine: what measured something goes first
+		asked, newest := s.Question(x), map[string]*results.File{} // by machine: what measured something goes first
 		for _, r := range s.Runs {
-			if r.Experiment != x.Name {
-				continue
-			}
-			runs[r.Run] = r
-			if last := newest[r.Hosts.Server]; last == nil || len(r.Trials) > 0 || len(last.Trials) == 0 {
+			last := newest[r.Hosts.Server]
+			if r.Experiment == x.Name && (last == nil || len(r.Trials) > 0 || len(last.Trials) == 0) {
 				newest[r.Hosts.Server] = r
 			}
 		}
 		s.evidence[x.Name] = map[string]*evidence{}
 		for machine, r := range newest {
 			e := &evidence{File: asked.Decide(x, s.Hosts[machine], s.Record(x, r)), x: x, machine: s.machines[machine],
-				client: s.machines[r.Hosts.Client]}
-			e.conditions = e.File.Conditions
-			e.runs = strict.Map(e.Record.Runs, func(name string) *results.File { return runs[name] })
+				client: s.machines[r.Hosts.Client], newest: r}
 			e.sort()
 			s.evidence[x.Name][machine] = e
 		}
@@ -116,8 +104,8 @@ func (s *Site) texts() error {
 			}
 			e := &evidence{File: &verdict.File{Experiment: x.Name, Entry: a.Entry, Date: t.Date}, x: x,
 				published: a.Entry + "-" + t.ID, machine: s.machines[t.Host], client: s.machines[t.ClientHost],
-				runs: []*results.File{{Settings: t.Settings, Provenance: &results.Provenance{},
-					Topology: experiment.Topology{Kind: t.Topology, LineRateBps: t.LineRateBps}}}}
+				newest: &results.File{Settings: t.Settings, Provenance: &results.Provenance{},
+					Topology: experiment.Topology{Kind: t.Topology, LineRateBps: t.LineRateBps}}}
 			for _, r := range t.Rows {
 				e.add(r.ID, r.Levels, r.Figures, r.Bound)
 			}
@@ -125,19 +113,20 @@ func (s *Site) texts() error {
 			s.printed[x.Name] = append(s.printed[x.Name], e)
 		}
 	}
+	s.queries = s.subjects()
 	return nil
 }
 
 // add adds a row that a text printed. Rows of the same levels are one condition, which has their medians: of figures
 // one of which is only known to be below a limit, that limit.
 func (e *evidence) add(id string, levels setting.Levels, figures map[string]medians.Figure, bound gate.Bound) {
-	i := slices.IndexFunc(e.conditions, func(c medians.Summary) bool { return c.Levels.Key() == levels.Key() })
+	i := slices.IndexFunc(e.Conditions, func(c medians.Summary) bool { return c.Levels.Key() == levels.Key() })
 	if i < 0 {
-		i = len(e.conditions)
-		e.conditions = append(e.conditions, medians.Summary{ID: id, Levels: levels, Bounds: map[string]int{},
+		i = len(e.Conditions)
+		e.Conditions = append(e.Conditions, medians.Summary{ID: id, Levels: levels, Bounds: map[string]int{},
 			Metrics: map[string]medians.Figure{}})
 	}
-	c := &e.conditions[i]
+	c := &e.Conditions[i]
 	c.Trials++
 	c.Bounds[string(bound)]++
 	for name, f := range figures {
@@ -153,11 +142,11 @@ func (e *evidence) add(id string, levels setting.Levels, figures map[string]medi
 // sort orders the conditions by their levels.
 func (e *evidence) sort() {
 	all := setting.Levels{}
-	for _, c := range e.conditions {
+	for _, c := range e.Conditions {
 		all = all.With(c.Levels)
 	}
 	keys := e.inOrder(all)
-	slices.SortStableFunc(e.conditions, func(a, b medians.Summary) int { return a.Levels.Compare(b.Levels, keys) })
+	slices.SortStableFunc(e.Conditions, func(a, b medians.Summary) int { return a.Levels.Compare(b.Levels, keys) })
 }
 
 // inOrder lists the factors of levels as the experiment does, and then others.
@@ -189,16 +178,17 @@ func (e *evidence) name(levels setting.Levels) string {
 }
 
 // printFigure writes a figure of a metric with its unit, and its interval.
-func printFigure(f medians.Figure, unit metric.Unit) words.Words {
+func printFigure(f medians.Figure, name string) words.Words {
+	m, _ := metric.Lookup(name)
 	switch {
 	case f.Printed != "":
 		return words.Words{Text: f.Printed}
 	case f.Below != nil:
-		return words.Words{Text: "<" + words.Figure(string(unit), *f.Below)}
+		return words.Words{Text: "<" + words.Figure(string(m.Unit), *f.Below)}
 	case f.Median == nil:
 		return words.Words{}
 	}
-	return words.Measured(string(unit), *f.Median, f.Low, f.High)
+	return words.Measured(string(m.Unit), *f.Median, f.Low, f.High)
 }
 
 // clientFull tells whether a condition's figures are those of a client at its limit: in most of its trials the client
@@ -215,15 +205,15 @@ func clientFull(c medians.Summary) bool {
 	return 2*client > all
 }
 
-// machineNames names machines as pages do. Two of one model have the same name; each of them then has its id beside it.
+// machineNames names machines as pages do. Those of one model have their ids beside the name.
 func machineNames(all map[string]*host.Profile) map[string]string {
-	count, names := map[string]int{}, map[string]string{}
-	for _, h := range all {
-		count[h.Name]++
-	}
+	names := map[string]string{}
 	for id, h := range all {
-		if names[id] = h.Name; count[h.Name] > 1 {
-			names[id] = fmt.Sprintf("%s (%s)", h.Name, id)
+		names[id] = h.Name
+		for other, o := range all {
+			if other != id && o.Name == h.Name {
+				names[id] = h.Name + " (" + id + ")"
+			}
 		}
 	}
 	return names

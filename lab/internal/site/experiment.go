@@ -2,15 +2,20 @@ package site
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -19,19 +24,19 @@ import (
 // An experimentPage is what the page of an experiment shows, and of its claims the page of its
 // entry. The site publishes the file as it is.
 type experimentPage struct {
-	Name      string      `json:"name"`
-	Title     string      `json:"title"`
-	Question  string      `json:"question"`
-	Entry     *Link       `json:"entry,omitempty"`    // the page that tells the story
-	Machine   string      `json:"machine,omitempty"`  // whose evidence is shown; absent without any, as the next four
-	Run       string      `json:"run,omitempty"`      // its newest run
-	Evidence  string      `json:"evidence,omitempty"` // machine, day, and number of blocks
-	Control   string      `json:"control,omitempty"`  // what its A/A control showed
-	Table     *Table      `json:"table,omitempty"`    // the figures of all blocks
-	Claims    []claimPage `json:"claims"`
-	Withdrawn []Withdrawn `json:"withdrawn,omitempty"`
-	Runs      *Table      `json:"runs,omitempty"`    // of all machines, newest first
-	Updated   string      `json:"updated,omitempty"` // when the newest began
+	Name      string        `json:"name"`
+	Title     string        `json:"title"`
+	Question  string        `json:"question"`
+	Entry     *Link         `json:"entry,omitempty"`    // the page that tells the story
+	Run       string        `json:"run,omitempty"`      // newest of the evidence; absent without any, as the next three
+	Evidence  string        `json:"evidence,omitempty"` // machine, day, and number of blocks
+	Control   string        `json:"control,omitempty"`  // what its A/A control showed
+	Table     *Table        `json:"table,omitempty"`    // the figures of all blocks
+	Servers   []strict.Word `json:"servers,omitempty"`  // each with how it is set up
+	Claims    []claimPage   `json:"claims"`
+	Withdrawn []Withdrawn   `json:"withdrawn,omitempty"`
+	Runs      *Table        `json:"runs,omitempty"`    // of all machines, newest first
+	Updated   string        `json:"updated,omitempty"` // when the newest began
 }
 
 // A claimPage is a claim with what the evidence says, on the machine of the page and on all.
@@ -64,20 +69,26 @@ type Withdrawn struct {
 func (s *Site) experiments() error {
 	for _, x := range s.Experiments {
 		p := &experimentPage{Name: x.Name, Title: x.Title, Question: x.Question, Entry: s.entryOf(x), Claims: []claimPage{}}
+		for _, server := range x.Loaded() {
+			about := strings.TrimSuffix(server.About, ".") + "."
+			if len(server.Needs) > 0 {
+				about += " Needs " + words.List(server.Needs) + "."
+			}
+			p.Servers = append(p.Servers, strict.Word{Name: cmp.Or(server.Title, server.Name), Meaning: about})
+		}
 		for _, w := range x.Withdrawn {
 			p.Withdrawn = append(p.Withdrawn, Withdrawn{w.ID, cmp.Or(w.Text, w.ID), w.Why})
 		}
-		runs := slices.SortedFunc(slices.Values(strict.Filter(s.Runs, func(r *results.File) bool {
-			return r.Experiment == x.Name
-		})), func(a, b *results.File) int { return a.Provenance.StartedAt.Compare(b.Provenance.StartedAt) })
+		// Their names have the times at which they began, so they are in that order.
+		runs := strict.Filter(s.Runs, func(r *results.File) bool { return r.Experiment == x.Name })
 		e := s.shown[x.Name]
 		if e != nil {
-			p.Machine, p.Run, p.Evidence = e.machine, e.Run, e.caption()
+			p.Run, p.Evidence = e.Run, e.caption()
 			if e.Control != nil {
 				p.Control = e.Control.Reason
 			}
-			if len(e.conditions) > 0 {
-				p.Table = e.results(x.Metrics, nil, "")
+			if len(e.Conditions) > 0 {
+				p.Table = e.results(x.Metrics, e.Conditions, "")
 			}
 			p.Updated = runs[len(runs)-1].Provenance.StartedAt.UTC().Format(time.RFC3339)
 			p.Runs = s.listRuns(runs)
@@ -174,16 +185,78 @@ func (s *Site) listRuns(runs []*results.File) *Table {
 			}
 		}
 		void := strict.Count(r.Trials, func(t results.Trial) bool { return !t.Valid })
-		trials := Cell{Text: words.Thousands(len(r.Trials))}
-		if void > 0 {
-			trials.Note = words.Thousands(void) + " refused"
-		}
 		t.Rows = append(t.Rows, Row{Cells: []Cell{{Head: true, Text: r.Provenance.StartedAt.UTC().Format("2 Jan 2006, 15:04")},
 			{Text: s.machines[r.Hosts.Server], To: machinePath(r.Hosts.Server)}, {Text: words.Thousands(r.Provenance.Blocks)},
-			trials, {Links: files}}})
+			{Text: words.Thousands(len(r.Trials)), Note: refused(void)}, {Links: files}}})
 	}
 	return t
 }
 
 // machinePath is where a machine is described.
 func machinePath(id string) string { return "machines/#" + id }
+
+// criterionOf says in words what makes a claim hold, to continue "holds if".
+func criterionOf(c experiment.Claim) string {
+	what, over, where := words.Metric(c.Metric), setting.Phrase(c.Over), ""
+	if at := setting.LimitTo(c.Where); at != "" {
+		where = at + ", "
+	}
+	levels := strict.Map(c.Compared, setting.LevelPhrase)
+	all := "all levels of " + over
+	if levels != nil {
+		all = fmt.Sprintf("the levels %s of %s", words.List(levels), over)
+	}
+	switch c.Kind {
+	case experiment.Flat:
+		return fmt.Sprintf("%sbetween any two of %s, %s at the one is at most %s above that at the other", where, all, what,
+			words.Percent(*c.Margin))
+	case experiment.Monotonic:
+		return fmt.Sprintf("%sfrom step to step of %s, %s falls by at most %s, and the last is above the first", where, all, what,
+			words.Percent(*c.Margin))
+	case experiment.Bound:
+		return where + words.Resource(c.Bound) + " alone is the bottleneck of most blocks"
+	case experiment.Share:
+		doc := profile.Kind(c.Profile).Doc()
+		return fmt.Sprintf("%sthe %s gives %s %s of its %s", where, doc.Name, c.Subject(), barsOf(c, words.Percent), doc.Per)
+	case experiment.Value:
+		m, _ := metric.Lookup(c.Metric)
+		print := func(v float64) string { return words.Figure(string(m.Unit), v) }
+		return fmt.Sprintf("%s%s is %s", where, what, barsOf(c, print))
+	}
+	if levels == nil {
+		levels = []string{"at its first", "at its last level"}
+	}
+	return fmt.Sprintf("%s%s where %s is %s, over that where it is %s, is %s", where, what, over, levels[1], levels[0],
+		barsOf(c, words.Number))
+}
+
+// barsOf says what a claim's bars ask for.
+func barsOf(c experiment.Claim, print func(float64) string) string {
+	low, high := c.Edges()
+	switch {
+	case c.Equals != "":
+		return strings.TrimSuffix(fmt.Sprintf("the level set for %s plus %d", setting.Phrase(c.Equals), c.Plus), " plus 0")
+	case low == high:
+		return print(low)
+	case c.AtMost == nil:
+		return "at least " + print(low)
+	case c.AtLeast == nil:
+		return "at most " + print(high)
+	}
+	return "at least " + print(low) + " and at most " + print(high)
+}
+
+// needsOf says a claim's preconditions in words; empty without any.
+func needsOf(n experiment.Needs) string {
+	var out []string
+	if n.Bound != "" {
+		out = append(out, words.Resource(n.Bound)+" as the bottleneck")
+	}
+	if n.LineRate {
+		out = append(out, "a wire of known line rate")
+	}
+	if n.Cores > 0 {
+		out = append(out, fmt.Sprintf("at least %d cores", n.Cores))
+	}
+	return words.List(out)
+}

@@ -7,22 +7,33 @@ package site
 // A reference is a subject, a form, and what the form takes: names, then levels. A subject is an experiment, which
 // means all evidence of the machine that pages show; a text, as 12; or a table of one, as 12/ramp. The forms are in
 // number_forms.go. A level is NAME=VALUE, or NAME=A/B to compare A with B; '…' encloses a value with a space or a
-// slash. Other subjects have keys alone, as "lab alpha"; number_keys.go lists them.
+// slash. Other subjects have keys alone, as "lab alpha", which collectKeys lists.
 
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/law/audit"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Number replaces a reference on a page: a text, a link, a badge, a list of badges, or a table.
@@ -79,8 +90,8 @@ func parseReference(text string) (r reference, err error) {
 	return r, nil
 }
 
-// call finds the shortcodes that place a reference; a word of the journal's own is one, too.
-var call = regexp.MustCompile(`\{\{<\s*(n|table|found|servers|term)\s+(?:of=)?"([^"]*)"`)
+// call finds the shortcodes that place a reference.
+var call = regexp.MustCompile(`\{\{<\s*(?:n|table|found)\s+(?:of=)?"([^"]*)"`)
 
 // numbers resolves the references of all pages into numbers.json. The error has a line for each that cannot be, with
 // its place.
@@ -91,10 +102,7 @@ func (s *Site) numbers() error {
 	found, faults := map[string]Number{}, []error(nil)
 	for _, p := range s.pages {
 		for _, m := range call.FindAllSubmatchIndex(p.text, -1) {
-			text := string(p.text[m[4]:m[5]])
-			if string(p.text[m[2]:m[3]]) == "term" {
-				text = "term " + text
-			}
+			text := string(p.text[m[2]:m[3]])
 			n, err := s.resolve(text)
 			if found[text] = n; err != nil {
 				line := 1 + bytes.Count(p.text[:m[0]], []byte("\n"))
@@ -107,12 +115,26 @@ func (s *Site) numbers() error {
 
 // A query is a reference with its subject.
 type query struct {
-	*Site
 	reference
 	kind string                 // of the subject
 	x    *experiment.Experiment // of a table the one that repeats it; nil for a text
 	e    *evidence              // nil where nobody measured
 	text *audit.File            // nil but for a text
+}
+
+// subjects are all experiments, texts and tables.
+func (s *Site) subjects() map[string]query {
+	all := map[string]query{}
+	for _, a := range s.Audits {
+		all[a.Entry] = query{kind: aText, text: a}
+	}
+	for _, x := range s.Experiments {
+		all[x.Name] = query{kind: anExperiment, x: x, e: s.shown[x.Name]}
+		for _, e := range s.printed[x.Name] {
+			all[strings.Replace(e.published, "-", "/", 1)] = query{kind: aTable, x: x, e: e}
+		}
+	}
+	return all
 }
 
 // resolve finds what a reference means.
@@ -125,44 +147,142 @@ func (s *Site) resolve(text string) (Number, error) {
 		n, ok := of[r.form]
 		if !ok || r.tail != "" {
 			err = fmt.Errorf("%s has no %q\n  %s", r.subject, strings.TrimSpace(r.form+" "+r.tail),
-				instead(r.form, slices.Sorted(maps.Keys(of))))
+				strict.Instead(r.form, slices.Sorted(maps.Keys(of))))
 		}
 		return n, err
 	}
-	q, subjects := query{Site: s, reference: r}, slices.Collect(maps.Keys(s.keys))
-	is := func(name, kind string) bool {
-		if subjects = append(subjects, name); name == r.subject {
-			q.kind = kind
-		}
-		return name == r.subject
+	q, ok := s.queries[r.subject]
+	if !ok {
+		known := slices.Concat(slices.Sorted(maps.Keys(s.queries)), slices.Sorted(maps.Keys(s.keys)))
+		return Number{}, fmt.Errorf("there is no experiment, text or table %q\n  %s", r.subject, strict.Instead(r.subject, known))
 	}
-	for _, a := range s.Audits {
-		if is(a.Entry, aText) {
-			q.text = a
-		}
-	}
-	for _, x := range s.Experiments {
-		if is(x.Name, anExperiment) {
-			q.x, q.e = x, s.shown[x.Name]
-		}
-		for _, e := range s.printed[x.Name] {
-			if is(strings.Replace(e.published, "-", "/", 1), aTable) {
-				q.x, q.e = x, e
-			}
-		}
-	}
-	f, known := forms[r.form]
+	q.reference = r
+	f := forms[r.form]
 	switch n := len(r.names); {
-	case q.kind == "":
-		slices.Sort(subjects)
-		return Number{}, fmt.Errorf("there is no experiment, text or table %q\n  %s", r.subject, instead(r.subject, subjects))
-	case !known || !strings.Contains(f.of, q.kind):
+	case !strings.Contains(f.of, q.kind):
 		fits := strict.Filter(slices.Sorted(maps.Keys(forms)), func(name string) bool {
 			return strings.Contains(forms[name].of, q.kind)
 		})
-		return Number{}, fmt.Errorf("no %s has the form %q\n  %s", q.kind, r.form, instead(r.form, fits))
+		return Number{}, fmt.Errorf("no %s has the form %q\n  %s", q.kind, r.form, strict.Instead(r.form, fits))
 	case n < f.least || n > f.most:
 		return Number{}, fmt.Errorf("%s takes %s", r.form, f.takes)
 	}
 	return f.give(q)
+}
+
+// collectKeys makes what references with a key alone mean, by subject and key:
+//
+//	lab KEY          a threshold of the method: alpha, cpu_saturated, …
+//	claims KEY       how many there are: all, or here, on two cores
+//	simulation KEY   a figure of the simulated campaigns
+//	BOARD KEY        how many rows of a public board's table there are, could be held against Little's law, and break it
+//	entry NUMBER     a link; Entry NUMBER at the beginning of a sentence
+//	MACHINE          a link; with a key how many cores it has, or what its line carries
+func (s *Site) collectKeys() error {
+	s.keys = map[string]map[string]Number{"lab": thresholds(), "claims": s.countClaims(),
+		"simulation": {}, "entry": {}, "Entry": {}}
+	var simulated struct {
+		Shown map[string]string `json:"shown"`
+	}
+	if err := json.Unmarshal(verdict.Simulation, &simulated); err != nil {
+		return err
+	}
+	for key, text := range simulated.Shown {
+		s.keys["simulation"][key] = Number{Text: text}
+	}
+	for number, n := range s.entries {
+		link := Number{Text: strings.ToLower(n.Said), To: n.To, Title: n.Title}
+		s.keys["entry"][number] = link
+		link.Text = words.UpperFirst(link.Text)
+		s.keys["Entry"][number] = link
+	}
+	for id, h := range s.Hosts {
+		s.keys[id] = map[string]Number{"": {Text: s.machines[id], To: machinePath(id)}}
+		for key, v := range map[string]float64{"cores": float64(h.Cores), "line_rate_bps": h.LineRateBps} {
+			if v > 0 {
+				s.keys[id][key] = Number{Text: amount(key, v), Value: &v}
+			}
+		}
+	}
+	return s.boards()
+}
+
+// thresholds are those of the method in force.
+func thresholds() map[string]Number {
+	all := map[string]Number{}
+	for key, v := range map[string]float64{"alpha": stats.Alpha, "control_alpha": verdict.ControlAlpha,
+		"bold": confseq.Bold, "max_visits": confseq.MaxNeeded,
+		"least_visits": float64(stats.Fewest(stats.Level(1, 1))), "most_lost": verdict.MostLost,
+		"visit_gap_s": results.VisitGap.Seconds(), "visit_span_s": results.VisitSpan.Seconds(),
+		"cpu_saturated": gate.CPUSaturated, "wire_saturated": gate.WireSaturated} {
+		all[key] = Number{Text: words.Percent(v), Value: &v}
+		if v >= 1 {
+			all[key] = Number{Text: words.Grouped(v, 0), Value: &v}
+		}
+	}
+	return all
+}
+
+// countClaims counts all claims, and those that two cores can test without root and without another machine.
+func (s *Site) countClaims() map[string]Number {
+	n := map[string]int{"all": 0, "here": 0}
+	for _, x := range s.Experiments {
+		for _, c := range x.Claims {
+			n["all"]++
+			if d := x.Needs(c); d.Cores <= 2 && !d.Root && x.Topology.Kind != "fleet" {
+				n["here"]++
+			}
+		}
+	}
+	return counts(n)
+}
+
+func counts(of map[string]int) map[string]Number {
+	all := map[string]Number{}
+	for key, n := range of {
+		v := float64(n)
+		all[key] = Number{Text: words.Thousands(n), Value: &v}
+	}
+	return all
+}
+
+// boards judges the tables of public boards. The file data/boards/ID.toml describes a board, and
+// its tables lie beside it.
+func (s *Site) boards() error {
+	paths, err := filepath.Glob(s.Root.Path("data", "boards", "*.toml"))
+	for _, path := range paths {
+		var board struct {
+			Date   string `toml:"date"` // of the figures
+			Tables []struct {
+				File  string `toml:"file"`  // without .csv
+				Added string `toml:"added"` // why its latencies are not those of the requests alone
+				Means bool   `toml:"means"` // each figure is a mean of its own over several runs
+			} `toml:"tables"`
+		}
+		text, err := os.ReadFile(path)
+		if err = cmp.Or(err, toml.Unmarshal(text, &board)); err != nil {
+			return fmt.Errorf("%s: %w", s.Root.Rel(path), err)
+		}
+		for _, t := range board.Tables {
+			path = filepath.Join(filepath.Dir(path), t.File+".csv")
+			text, err := os.ReadFile(path)
+			of, other := law.Judge(t.File, text, law.Options{Averaged: t.Means, Added: t.Added})
+			if err = cmp.Or(err, other); err == nil && of.Of[law.Unread] > 0 {
+				err = fmt.Errorf("%s could not be read; the first: %s", words.Count(of.Of[law.Unread], "row"),
+					of.Findings[0].Says)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.Root.Rel(path), err)
+			}
+			broken := of.Laws[law.InFlight].Broken
+			held := of.Laws[law.InFlight].Held + broken
+			all := counts(map[string]int{"rows": of.Rows, "held": held, "broken": broken})
+			all["date"], all["share"] = Number{Text: board.Date}, Number{Text: "none"}
+			if broken > 0 {
+				all["share"] = Number{Text: words.Share(float64(broken) / float64(held))}
+			}
+			s.keys[t.File] = all
+		}
+	}
+	return err
 }

@@ -37,13 +37,11 @@ const (
 // forms are all that there are.
 var forms = map[string]form{
 	"value":    {figured, "a metric, and the levels of one condition", 1, 1, query.value},
-	"per":      {figured, "two metrics, and the levels of one condition: the first over the second", 2, 2, query.per},
-	"ratio":    {figured, "a metric, and levels, one of them as NAME=A/B: A over B", 0, 1, query.ratio},
-	"change":   {figured, "what ratio takes: the same in percent, with its sign", 0, 1, query.ratio},
-	"rise":     {figured, "what ratio takes: in percent, and an error if it fell", 0, 1, query.ratio},
-	"fall":     {figured, "what ratio takes: in percent, and an error if it rose", 0, 1, query.ratio},
-	"interval": {anExperiment, "what ratio takes: the interval of the ratio", 0, 1, query.ratio},
-	"span":     {figured, "a factor: its largest level over its smallest", 1, 1, query.span},
+	"ratio":    {figured, "a metric, and levels, one of them as NAME=A/B: A over B", 1, 1, query.ratio},
+	"change":   {figured, "what ratio takes: the same in percent, with its sign", 1, 1, query.ratio},
+	"rise":     {figured, "what ratio takes: in percent, and an error if it fell", 1, 1, query.ratio},
+	"fall":     {figured, "what ratio takes: in percent, and an error if it rose", 1, 1, query.ratio},
+	"interval": {anExperiment, "what ratio takes: the interval of the ratio", 1, 1, query.ratio},
 	"set":      {figured, "a setting, line_rate_bps or slot_s: its level, or levels", 1, 1, query.set},
 	"results":  {figured, "a name, metrics, and levels: a table, a row a condition", 2, 99, query.results},
 	"edge":     {anExperiment, "a claim: its margin or its bar", 1, 1, query.claim},
@@ -51,7 +49,6 @@ var forms = map[string]form{
 	"claim":    {anExperiment, "a claim: a link", 1, 1, query.claim},
 	"headline": {anExperiment, "a claim, for the home page", 1, 1, query.headline},
 	"outcomes": {anExperiment, "claims: a list of them with badges", 1, 99, query.outcomes},
-	"servers":  {anExperiment, "nothing: a list of its servers, as each is set up", 0, 0, query.servers},
 	"printed":  {aText, "a figure, or a check of one", 1, 1, query.printed},
 	"implied":  {aText, "a check of a figure: what it is by other figures", 1, 1, query.printed},
 }
@@ -59,14 +56,6 @@ var forms = map[string]form{
 // unmeasured is a figure that the evidence does not have, which is a state of the journal and no
 // fault.
 var unmeasured = Number{Text: "not measured yet"}
-
-// instead says what the author may have meant. Texts have more figures than would fit on a screen.
-func instead(name string, known []string) string {
-	if len(known) > 40 && len(strict.Near(name, known)) == 0 {
-		return fmt.Sprintf("it is none of %d", len(known))
-	}
-	return strict.Instead(name, known)
-}
 
 // has tells whether levels are among others.
 func has(levels setting.Levels, wanted map[string]string) bool {
@@ -81,11 +70,11 @@ func has(levels setting.Levels, wanted map[string]string) bool {
 // conditions are those with some levels; none where they were not measured yet.
 func (q query) conditions(wanted map[string]string) (found []medians.Summary, err error) {
 	design := q.x.Conditions()
+	if q.kind == aTable {
+		design = strict.Map(q.e.Conditions, func(c medians.Summary) setting.Levels { return c.Levels })
+	}
 	if q.e != nil {
-		if q.kind == aTable {
-			design = strict.Map(q.e.conditions, func(c medians.Summary) setting.Levels { return c.Levels })
-		}
-		found = strict.Filter(q.e.conditions, func(c medians.Summary) bool { return has(c.Levels, wanted) })
+		found = strict.Filter(q.e.Conditions, func(c medians.Summary) bool { return has(c.Levels, wanted) })
 	}
 	if found != nil || slices.ContainsFunc(design, func(levels setting.Levels) bool { return has(levels, wanted) }) {
 		return found, nil
@@ -98,81 +87,65 @@ func (q query) conditions(wanted map[string]string) (found []medians.Summary, er
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		at := slices.Compact(slices.Sorted(slices.Values(known[name])))
-		if !slices.Contains(at, wanted[name]) {
-			err = fmt.Errorf("no condition of %s has %s=%s\n  %s", q.subject, name, wanted[name], instead(wanted[name], at))
-		}
-		if at == nil {
-			err = fmt.Errorf("conditions of %s do not differ in %q\n  %s", q.subject, name,
-				instead(name, slices.Sorted(maps.Keys(known))))
+		switch {
+		case at == nil:
+			return nil, fmt.Errorf("conditions of %s do not differ in %q\n  %s", q.subject, name,
+				strict.Instead(name, slices.Sorted(maps.Keys(known))))
+		case !slices.Contains(at, wanted[name]):
+			return nil, fmt.Errorf("no condition of %s has %s=%s\n  %s", q.subject, name, wanted[name], strict.Instead(wanted[name], at))
 		}
 	}
-	return nil, cmp.Or(err, fmt.Errorf("no condition of %s has all these levels", q.subject))
+	return nil, fmt.Errorf("no condition of %s has all these levels", q.subject)
+}
+
+// checkMetric says that a metric is unknown.
+func checkMetric(name string) error {
+	if _, known := metric.Lookup(name); !known {
+		return fmt.Errorf("there is no metric %q\n  %s", name, strict.Instead(name, metric.Names()))
+	}
+	return nil
 }
 
 // figure is that of a metric in the one condition with some levels; nil where it was not measured yet.
-func (q query) figure(name string, wanted map[string]string) (*medians.Figure, metric.Unit, error) {
-	m, known := metric.Lookup(name)
-	if !known {
-		return nil, "", fmt.Errorf("there is no metric %q\n  %s", name, instead(name, metric.Names()))
+func (q query) figure(name string, wanted map[string]string) (*medians.Figure, error) {
+	if err := checkMetric(name); err != nil {
+		return nil, err
 	}
 	conditions, err := q.conditions(wanted)
 	if len(conditions) == 0 {
-		return nil, "", err
+		return nil, err
 	}
-	with := strict.Filter(conditions, func(c medians.Summary) bool { _, there := c.Metrics[name]; return there })
+	with := strict.Filter(conditions, func(c medians.Summary) bool { return hasAny(c, name) })
 	if len(with) == 0 {
-		return nil, "", fmt.Errorf("%s has no %s there\n  %s", q.subject, name,
-			instead(name, slices.Sorted(maps.Keys(conditions[0].Metrics))))
+		return nil, fmt.Errorf("%s has no %s there\n  %s", q.subject, name,
+			strict.Instead(name, slices.Sorted(maps.Keys(conditions[0].Metrics))))
 	} else if len(with) > 1 {
-		return nil, "", fmt.Errorf("%d conditions of %s have these levels; add those that tell them apart", len(with),
-			q.subject)
+		return nil, fmt.Errorf("%d conditions of %s have these levels; add those that tell them apart", len(with), q.subject)
 	}
 	f := with[0].Metrics[name]
-	return &f, m.Unit, nil
+	return &f, nil
 }
 
 func (q query) value() (Number, error) {
-	f, unit, err := q.figure(q.names[0], q.levels)
+	f, err := q.figure(q.names[0], q.levels)
 	if f == nil {
 		return unmeasured, err
 	}
-	return Number{Text: printFigure(*f, unit).Text, Value: cmp.Or(f.Median, f.Below)}, nil
+	return Number{Text: printFigure(*f, q.names[0]).Text, Value: cmp.Or(f.Median, f.Below)}, nil
 }
 
 // results is a table of figures, a row a condition.
 func (q query) results() (Number, error) {
-	of := q.names[1:]
-	for _, name := range of {
-		if _, known := metric.Lookup(name); !known {
-			return Number{}, fmt.Errorf("there is no metric %q\n  %s", name, instead(name, metric.Names()))
+	for _, name := range q.names[1:] {
+		if err := checkMetric(name); err != nil {
+			return Number{}, err
 		}
 	}
 	rows, err := q.conditions(q.levels)
 	if len(rows) == 0 {
 		return Number{Text: q.x.Name}, err
 	}
-	wanted := setting.Levels{}
-	for name := range q.levels {
-		wanted[name] = rows[0].Levels[name]
-	}
-	return Number{Table: q.e.results(of, wanted, q.names[0]+"-")}, nil
-}
-
-// per divides a count by the second, or busy cores, by a rate.
-func (q query) per() (Number, error) {
-	of, unit, err := q.figure(q.names[0], q.levels)
-	rate, by, other := q.figure(q.names[1], q.levels)
-	if err = cmp.Or(err, other); of == nil || rate == nil {
-		return unmeasured, err
-	}
-	in := map[metric.Unit]metric.Unit{metric.BytesPerSecond: metric.Bytes, metric.PerSecond: metric.Count,
-		metric.Ratio: metric.Second}[unit]
-	if in == "" || by != metric.PerSecond || of.Median == nil || rate.Median == nil {
-		return unmeasured, fmt.Errorf("only cores, or what is counted by the second, can be divided, and by a rate; "+
-			"these are in %s and %s", unit, by)
-	}
-	v := *of.Median / *rate.Median
-	return Number{Text: words.Figure(string(in), v), Value: &v}, nil
+	return Number{Table: q.e.results(q.names[1:], rows, q.names[0]+"-")}, nil
 }
 
 // ratio compares two figures. Of the evidence it is a comparison that claims make, the median of the blocks' ratios,
@@ -203,10 +176,9 @@ func (q query) effect() (found *verdict.Effect, err error) {
 	if maps.Equal(q.levels, q.base) {
 		return nil, errors.New("it compares nothing; write a level as NAME=A/B")
 	}
-	name := strings.Join(q.names, "")
 	if q.kind == aTable {
-		a, _, err := q.figure(name, q.levels)
-		b, _, other := q.figure(name, q.base)
+		a, err := q.figure(q.names[0], q.levels)
+		b, other := q.figure(q.names[0], q.base)
 		if err = cmp.Or(err, other); err != nil || a.Median == nil || b.Median == nil {
 			return nil, cmp.Or(err, errors.New("of one of the two only a limit is known"))
 		}
@@ -221,43 +193,25 @@ func (q query) effect() (found *verdict.Effect, err error) {
 	if q.e == nil {
 		return nil, nil
 	}
-	open, all := false, []string{}
+	open := false
 	for _, c := range q.e.Claims {
-		x, _ := q.x.Claim(c.ID)
-		open = open || len(c.Effects) == 0 && x.Form() == experiment.RatioForm && (x.Metric == name || name == "")
+		asks, _ := q.x.Claim(c.ID)
+		open = open || len(c.Effects) == 0 && asks.Over != "" && asks.Metric == q.names[0]
 		for _, e := range c.Effects {
-			a, b := e.At.With(e.A), e.At.With(e.B)
-			if e.B == nil || e.Ratio == 0 {
-				continue
-			}
-			all = append(all, e.Metric+" "+pair(a, b))
-			switch {
-			case name != "" && name != e.Metric || !has(a, q.levels) || !has(b, q.base):
-			case found != nil && (found.Ratio != e.Ratio || found.Metric != e.Metric):
-				return nil, fmt.Errorf("claims of %s compare this in several ways; name the metric, and all levels", q.subject)
+			switch a, b := e.At.With(e.A), e.At.With(e.B); {
+			case e.B == nil || e.Ratio == 0 || e.Metric != q.names[0] || !has(a, q.levels) || !has(b, q.base):
+			case found != nil && found.Ratio != e.Ratio:
+				return nil, fmt.Errorf("claims of %s compare this in several ways; name all levels", q.subject)
 			default:
 				found = &e
 			}
 		}
 	}
 	if found == nil && !open {
-		slices.Sort(all)
-		err = fmt.Errorf("no claim of %s compares this, and the evidence has no other ratios\n  %s", q.subject,
-			instead(q.tail, slices.Compact(all)))
+		err = fmt.Errorf("no claim of %s compares this, and the evidence has no other ratios\n  "+
+			"lab/experiments/%s.toml has the claims", q.subject, q.subject)
 	}
 	return found, err
-}
-
-// pair writes a comparison as a reference does.
-func pair(a, b setting.Levels) string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(a)) {
-		out = append(out, name+"="+a[name].String())
-		if a[name] != b[name] {
-			out[len(out)-1] += "/" + b[name].String()
-		}
-	}
-	return strings.Join(out, " ")
 }
 
 // times prints a multiple, with few digits, since the words around it say "about".
@@ -268,49 +222,28 @@ func times(v float64) string {
 	return words.Grouped(v, -1)
 }
 
-func (q query) span() (Number, error) {
-	conditions, err := q.conditions(q.levels)
-	low, high := math.Inf(1), 0.0
-	for _, c := range conditions {
-		l := c.Levels[q.names[0]]
-		n, number := l.Int()
-		if !number || n <= 0 {
-			return unmeasured, fmt.Errorf("a level of %q is %s; only numbers above zero have a span", q.names[0], l)
-		}
-		low, high = min(low, float64(n)), max(high, float64(n))
-	}
-	if len(conditions) == 0 {
-		return unmeasured, err
-	}
-	v := high / low
-	return Number{Text: times(v), Value: &v}, nil
-}
-
 func (q query) set() (Number, error) {
-	fixed, chosen := q.x.Fixed(), map[string]float64{"line_rate_bps": q.x.Topology.LineRateBps, "slot_s": q.x.Block.SlotS}
-	all := map[string]string{}
+	all, fixed, line := map[string]string{}, q.x.Fixed(), q.x.Topology.LineRateBps
 	if q.kind == aTable {
-		fixed, chosen = q.e.newest().Settings, map[string]float64{"line_rate_bps": q.e.newest().Topology.LineRateBps}
+		fixed, line = q.e.newest.Settings, q.e.newest.Topology.LineRateBps
 	} else {
+		all["slot_s"] = amount("slot_s", q.x.Block.SlotS)
 		for _, f := range q.x.Factors {
 			all[f.Name] = words.List(strict.Map(f.All, setting.LevelCell))
 		}
 	}
+	all["line_rate_bps"] = amount("line_rate_bps", line)
 	for name, l := range fixed {
+		all[name] = setting.LevelCell(l)
 		if n, number := l.Int(); number {
-			chosen[name] = float64(n)
-		} else {
-			all[name] = setting.LevelCell(l)
+			all[name] = amount(name, float64(n))
 		}
-	}
-	for name, v := range chosen {
-		all[name] = amount(name, v)
 	}
 	if text := all[q.names[0]]; text != "" {
 		return Number{Text: text}, nil
 	}
 	return unmeasured, fmt.Errorf("%s sets no %q\n  %s", q.subject, q.names[0],
-		instead(q.names[0], slices.Sorted(maps.Keys(all))))
+		strict.Instead(q.names[0], slices.Sorted(maps.Keys(all))))
 }
 
 // amount is a chosen number whose name ends with its unit, in the unit that suits it: 500 Mbit/s of a line_rate_bps. It
@@ -339,7 +272,7 @@ func (q query) claim() (Number, error) {
 	case !known:
 		ids := strict.Map(q.x.Claims, func(c experiment.Claim) string { return c.ID })
 		return n, fmt.Errorf("lab/experiments/%s.toml has no claim %q\n  %s", q.x.Name, q.names[0],
-			instead(q.names[0], ids))
+			strict.Instead(q.names[0], ids))
 	case q.form == "edge":
 		at := cmp.Or(c.Margin, c.AtLeast, c.AtMost)
 		if at == nil {
@@ -369,31 +302,16 @@ func (q query) outcomes() (n Number, err error) {
 	return n, err
 }
 
-// headline is a badge, with a list of how the claim's last level changed its metric from the first: the change, the
-// ratio with its interval, and both levels.
+// headline is a badge with how the comparison that decides changed its metric: the change, and the ratio with its
+// interval.
 func (q query) headline() (Number, error) {
 	n, err := q.claim()
 	if err != nil || q.e == nil {
 		return n, err
 	}
-	x, _ := q.x.Claim(q.names[0])
-	c, _ := q.e.Claim(x.ID)
-	for _, e := range c.Effects {
-		if e.Ratio != 0 && e.B[x.Over] == c.Effects[0].B[x.Over] {
-			n.List = []Number{{Text: e.Change, Value: &e.Ratio}, {Text: e.Text, Title: e.Interval},
-				{Text: setting.LevelCell(e.A[x.Over])}, {Text: setting.LevelCell(e.B[x.Over])}}
-		}
-	}
-	return n, nil
-}
-
-func (q query) servers() (n Number, err error) {
-	for _, s := range q.x.Loaded() {
-		about := strings.TrimSuffix(s.About, ".") + "."
-		if len(s.Needs) > 0 {
-			about += " Needs " + words.List(s.Needs) + "."
-		}
-		n.List = append(n.List, Number{Text: cmp.Or(s.Title, s.Name), Title: about})
+	c, _ := q.e.Claim(q.names[0])
+	if e := deciding(c); e.Ratio != 0 {
+		n.List = []Number{{Text: e.Change, Value: &e.Ratio}, {Text: e.Text, Title: e.Interval}}
 	}
 	return n, nil
 }
@@ -417,5 +335,5 @@ func (q query) printed() (Number, error) {
 		ids = slices.AppendSeq(ids, maps.Keys(q.text.Figures))
 	}
 	slices.Sort(ids)
-	return unmeasured, fmt.Errorf("data/texts/%s.toml has no %q\n  %s", q.text.Entry, id, instead(id, ids))
+	return unmeasured, fmt.Errorf("data/texts/%s.toml has no %q\n  %s", q.text.Entry, id, strict.Instead(id, ids))
 }

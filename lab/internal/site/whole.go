@@ -1,19 +1,26 @@
 package site
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/law/audit"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/profile"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
@@ -52,8 +59,8 @@ type Audit struct {
 	Entry    string `json:"entry"`
 	Title    string `json:"title"`
 	ID       string `json:"id"`
-	Disagree *Table `json:"disagree,omitempty"`
-	Agree    *Table `json:"agree,omitempty"`
+	Disagree *Table `json:"disagree"`
+	Agree    *Table `json:"agree"`
 }
 
 // whole makes site.json and the ledger.
@@ -100,18 +107,15 @@ func names() map[string][]strict.Word {
 
 // contentPages makes what pages of content show, by the names of their files.
 func (s *Site) contentPages(corrections []*Correction) (map[string]*contentPage, error) {
-	claims, faults := map[string]verdict.Claim{}, []error(nil)
+	claims, faults := map[string]verdict.Verdict{}, []error(nil)
 	for name, x := range s.x {
 		for _, c := range x.Claims {
-			claims[name+"/"+c.ID] = verdict.Claim{}
-			if e := s.shown[name]; e != nil {
-				claims[name+"/"+c.ID], _ = e.Claim(c.ID)
-			}
+			claims[name+"/"+c.ID] = c.Verdict
 		}
 	}
 	all := map[string]*contentPage{}
 	for _, p := range s.pages {
-		out, numbers := &contentPage{}, p.numbers()
+		out, numbers := &contentPage{Figures: map[string]*Figure{}}, p.numbers()
 		if p.Date.Year > 0 {
 			out.Updated = p.Date.AsTime(time.UTC).Format(time.RFC3339)
 		}
@@ -155,10 +159,7 @@ func (s *Site) contentPages(corrections []*Correction) (map[string]*contentPage,
 				out.Audits = append(out.Audits, s.audit(a, n, len(out.Audits) > 0, len(numbers) > 1))
 			}
 		}
-		if len(p.figures) > 0 {
-			out.Figures = map[string]*Figure{}
-		}
-		for _, f := range p.figures {
+		for _, f := range p.Figures {
 			drawn, err := s.draw(f)
 			if out.Figures[f.Name] != nil {
 				err = errors.New("the page has another figure of this name")
@@ -214,33 +215,207 @@ func (s *Site) audit(a *audit.File, n *Entry, later, several bool) Audit {
 	if later {
 		out.ID += "-" + n.Number
 	}
-	for _, agrees := range []bool{false, true} {
+	table := func(agrees bool) *Table {
 		t := &Table{Class: "figures audit cards", Heads: heads("Where it is printed", "Printed", "Recomputed", "Rounding allows", "Law")}
 		for _, f := range a.Findings {
 			if f.Agrees != agrees {
 				continue
 			}
-			id := out.ID + "-" + f.ID
-			recomputed, within := f.Shown.Recomputed, f.Shown.Within
+			id, recomputed, within := out.ID+"-"+f.ID, f.Shown.Recomputed, f.Shown.Within
 			if f.Relation != "equals" {
 				recomputed = string(f.Relation) + " " + recomputed
 			}
 			if within != "" {
 				within = "and " + within + " more"
 			}
-			t.Rows = append(t.Rows, Row{ID: id, Cells: []Cell{{Head: true, Text: words.UpperFirst(f.Place), To: "#" + id,
-				Below: words.UpperFirst(f.Note)}, {Text: f.Shown.Printed}, {Text: recomputed}, {Text: cmp.Or(f.Shown.Stands, "exact"), Note: within},
-				{Text: string(f.Kind)}}})
+			t.Rows = append(t.Rows, Row{ID: id, Cells: []Cell{
+				{Head: true, Text: words.UpperFirst(f.Place), To: "#" + id, Below: words.UpperFirst(f.Note)}, {Text: f.Shown.Printed},
+				{Text: recomputed}, {Text: cmp.Or(f.Shown.Stands, "exact"), Note: within}, {Text: string(f.Kind)}}})
 		}
-		switch n := len(t.Rows); {
-		case n == 0:
-		case agrees:
-			t.Caption = words.Count(n, "figure agrees", "figures agree") + " with what others make of them" + of
-			out.Agree = t
-		default:
-			t.Caption = fmt.Sprintf("%d of %s disagree with what others make of them%s", n, words.Count(len(a.Findings), "figure"), of)
-			out.Disagree = t
+		return t
+	}
+	out.Disagree, out.Agree = table(false), table(true)
+	out.Disagree.Caption = fmt.Sprintf("%d of %s disagree with what others make of them%s", len(out.Disagree.Rows),
+		words.Count(len(a.Findings), "figure"), of)
+	out.Agree.Caption = words.Count(len(out.Agree.Rows), "figure agrees", "figures agree") + " with what others make of them" + of
+	return out
+}
+
+// A Record is the whole record at a glance.
+type Record struct {
+	Title    string  `json:"title"` // as "199 claims, on 2 machines"
+	Tallies  []Tally `json:"tallies"`
+	Compared *Table  `json:"compared,omitempty"` // each claim that compares, against its band, by its ratio
+	Others   *Table  `json:"others"`             // values, bottlenecks, and what has no ratio yet
+	Checks   *Table  `json:"checks"`             // of arithmetic, which are no findings
+}
+
+// A Tally counts the verdicts on the claims of one owner.
+type Tally struct {
+	Title  string    `json:"title"` // as "44 claims of texts"
+	Bar    []Stroke  `json:"bar"`
+	Counts []Counted `json:"counts"`
+}
+
+// A Counted is how often there is a verdict; an empty one is that nothing was run.
+type Counted struct {
+	Verdict verdict.Verdict `json:"verdict,omitempty"`
+	N       int             `json:"n"`
+}
+
+// order is that of verdicts in a tally.
+var order = []verdict.Verdict{verdict.Confirmed, verdict.Refuted, verdict.Open, verdict.NotApplicable, ""}
+
+// count counts verdicts, without those that no claim has.
+func count(claims []claimPage) (out []Counted) {
+	for _, v := range order {
+		if n := strict.Count(claims, func(c claimPage) bool { return c.Verdict == v }); n > 0 {
+			out = append(out, Counted{v, n})
 		}
 	}
 	return out
+}
+
+// claims lists those of some experiments.
+func (s *Site) claims(experiments []string) (all []claimPage) {
+	for _, name := range experiments {
+		if p := s.x[name]; p != nil {
+			all = append(all, p.Claims...)
+		}
+	}
+	return all
+}
+
+// record sums up all claims.
+func (s *Site) record() Record {
+	names := strict.Map(s.Experiments, func(x *experiment.Experiment) string { return x.Name })
+	all, machines := s.claims(names), map[string]bool{}
+	for _, of := range s.evidence {
+		for id := range of {
+			machines[id] = true
+		}
+	}
+	r := Record{Title: words.Count(len(all), "claim") + ", on " + words.Count(len(machines), "machine")}
+	for _, of := range []struct {
+		owner     experiment.Owner
+		one, many string
+	}{
+		{experiment.Series, "claim of a text that the journal tests", "claims of texts that the journal tests"},
+		{experiment.Journal, "claim of the journal’s own", "claims of the journal’s own"},
+		{experiment.Control, "control of the lab itself", "controls of the lab itself"},
+		{experiment.Check, "check of arithmetic, which is no finding", "checks of arithmetic, which are no findings"},
+	} {
+		owned := strict.Filter(all, func(c claimPage) bool { return c.Owner == of.owner })
+		if len(owned) == 0 {
+			continue
+		}
+		t := Tally{Title: words.Count(len(owned), of.one, of.many), Counts: count(owned)}
+		from := 0.0
+		for _, c := range t.Counts {
+			to := from + 100*float64(c.N)/float64(len(owned))
+			t.Bar = append(t.Bar, Stroke{"part-" + cmp.Or(string(c.Verdict), "none"), fmt.Sprintf("M%v 10H%v", tenth(from), tenth(to))})
+			from = to
+		}
+		r.Tallies = append(r.Tallies, t)
+	}
+	compared := rows{caption: "Each comparison that decides a claim, by its ratio", head: "Ratio", last: "Verdict",
+		scale: scale{0.2, 5, true}, rules: []float64{1}}
+	r.Others = &Table{Class: "cards", Caption: "Claims without a ratio", Heads: heads("Claim", "Verdict")}
+	r.Checks = &Table{Class: "cards", Caption: "Checks", Heads: heads("Claim", "Verdict")}
+	for _, x := range s.Experiments {
+		for _, c := range s.x[x.Name].Claims {
+			e := deciding(verdict.Claim{Effects: c.Effects})
+			cell := Cell{Head: true, Text: c.Text, To: "claims/" + x.Name + "/#" + c.ID}
+			plain := Row{Cells: []Cell{cell, {Verdict: c.Verdict, Text: map[verdict.Verdict]string{"": "not run yet"}[c.Verdict],
+				Below: words.UpperFirst(c.Reason)}}}
+			switch one := ratio(e); {
+			case c.Owner == experiment.Check:
+				r.Checks.Rows = append(r.Checks.Rows, plain)
+			case one.at == nil && one.ends == nil:
+				r.Others.Rows = append(r.Others.Rows, plain)
+			default:
+				one.first, one.verdict = &cell, c.Verdict
+				compared.all = append(compared.all, one)
+			}
+		}
+	}
+	place := func(r row) float64 { // for the middle of a ratio's interval
+		if r.at != nil {
+			return *r.at
+		}
+		return math.Sqrt(max(r.ends[0], 0.01) * min(r.ends[1], 100))
+	}
+	slices.SortStableFunc(compared.all, func(a, b row) int { return cmp.Compare(place(a), place(b)) })
+	r.Compared = compared.draw("record")
+	return r
+}
+
+// ledger has one line for each claim and machine; a claim that no machine measured has a line without one.
+func (s *Site) ledger() ([]byte, error) {
+	lines := [][]string{strings.Fields("entry experiment claim kind whose text host run verdict blocks for against ratio low high")}
+	known := func(v float64) string {
+		if v == 0 {
+			return ""
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	for _, x := range s.Experiments {
+		for _, c := range s.x[x.Name].Claims {
+			head := []string{x.Entry, x.Name, c.ID, c.Kind, string(c.Owner), c.Text}
+			if len(c.on) == 0 {
+				lines = append(lines, slices.Concat(head, make([]string, 9)))
+			}
+			for _, id := range slices.Sorted(maps.Keys(c.on)) {
+				on, e := c.on[id], deciding(c.on[id])
+				lines = append(lines, slices.Concat(head, []string{id, s.evidence[x.Name][id].Run, string(on.Verdict),
+					strconv.Itoa(on.Blocks), strconv.Itoa(on.For), strconv.Itoa(on.Against), known(e.Ratio), known(e.Low), known(e.High)}))
+			}
+		}
+	}
+	var b bytes.Buffer
+	err := csv.NewWriter(&b).WriteAll(strict.Map(lines, strict.Cells))
+	return b.Bytes(), err
+}
+
+// listMachines lists the machines, those that measured first, as a plain table.
+func (s *Site) listMachines() *Table {
+	t := &Table{Class: "figures cards", Caption: "Machines and what is known of them", Heads: heads("Machine", "CPU", "Cores", "Memory",
+		"System", "Interface", "Line rate", "Runs", "Decided")}
+	for _, id := range slices.Sorted(maps.Keys(s.Hosts)) {
+		h := s.Hosts[id]
+		runs := strict.Count(s.Runs, func(r *results.File) bool { return r.Hosts.Server == id })
+		decided, asked := 0, 0
+		for _, of := range s.evidence {
+			if e := of[id]; e != nil {
+				asked += len(e.Claims)
+				decided += strict.Count(e.Claims, func(c verdict.Claim) bool {
+					return c.Verdict == verdict.Confirmed || c.Verdict == verdict.Refuted
+				})
+			}
+		}
+		nic, score := h.NIC, ""
+		if h.NICQueues > 0 {
+			nic += ", " + words.Count(h.NICQueues, "queue")
+		}
+		if asked > 0 {
+			score = fmt.Sprintf("%d of %s", decided, words.Count(asked, "claim"))
+		}
+		t.Rows = append(t.Rows, Row{ID: id, Cells: []Cell{{Head: true, Text: s.machines[id], To: "#" + id, Below: h.Note},
+			{Text: h.CPU, Note: strings.TrimSpace(h.CPUVersion + " " + h.Arch), Below: h.Caches},
+			{Text: known("", float64(h.Cores)), Note: map[string]string{"yes": "virtual"}[h.Virtual]},
+			{Text: known("B", float64(h.MemoryBytes))}, {Text: strings.TrimSpace(h.OS + " " + h.Kernel)}, {Text: nic},
+			{Text: known("bit/s", h.LineRateBps)}, {Text: known("", float64(runs))}, {Text: score}}})
+	}
+	slices.SortStableFunc(t.Rows, func(a, b Row) int { // "" comes last
+		return cmp.Compare(len(b.Cells[7].Text), len(a.Cells[7].Text))
+	})
+	return t
+}
+
+// known prints a figure that is absent where it is not known.
+func known(unit string, v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return words.Figure(unit, v)
 }
