@@ -33,7 +33,7 @@ func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run)
 	r := d.last
 	f := &File{Experiment: x.Name, Entry: x.Entry, Run: r.Run, Host: r.Hosts.Server,
 		Date: r.Provenance.StartedAt.UTC().Format(time.DateOnly), Record: d.of(), Claims: []Claim{}, Conditions: d.pooled(r.conds),
-		Control: d.control(), Relative: d.relative()}
+		Control: d.control()}
 	for _, c := range r.then.Claims {
 		if x.Holds(r.then, c) {
 			f.Claims = append(f.Claims, d.decide(c, f.Control))

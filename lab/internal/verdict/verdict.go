@@ -73,8 +73,7 @@ type File struct {
 	Record            *Record
 	Claims            []Claim
 	Conditions        []medians.Summary
-	Control           *Control  // nil where the record has no control
-	Relative          *Relative // nil where the design asks for none
+	Control           *Control // nil where the record has no control
 }
 
 // A Record describes what verdicts rest on.
