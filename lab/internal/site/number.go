@@ -154,7 +154,8 @@ func (s *Site) resolve(text string) (Number, error) {
 	q, ok := s.queries[r.subject]
 	if !ok {
 		known := slices.Concat(slices.Sorted(maps.Keys(s.queries)), slices.Sorted(maps.Keys(s.keys)))
-		return Number{}, fmt.Errorf("there is no experiment, text or table %q\n  %s", r.subject, strict.Instead(r.subject, known))
+		return Number{}, fmt.Errorf("there is no experiment, text or table %q\n  %s", r.subject,
+			strict.Instead(r.subject, known))
 	}
 	q.reference = r
 	f := forms[r.form]

@@ -92,7 +92,8 @@ func (q query) conditions(wanted map[string]string) (found []medians.Summary, er
 			return nil, fmt.Errorf("conditions of %s do not differ in %q\n  %s", q.subject, name,
 				strict.Instead(name, slices.Sorted(maps.Keys(known))))
 		case !slices.Contains(at, wanted[name]):
-			return nil, fmt.Errorf("no condition of %s has %s=%s\n  %s", q.subject, name, wanted[name], strict.Instead(wanted[name], at))
+			return nil, fmt.Errorf("no condition of %s has %s=%s\n  %s", q.subject, name, wanted[name],
+				strict.Instead(wanted[name], at))
 		}
 	}
 	return nil, fmt.Errorf("no condition of %s has all these levels", q.subject)

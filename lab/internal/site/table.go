@@ -206,7 +206,9 @@ func (s *Site) bars(f figure, e *evidence) (Chart, error) {
 		}
 	}
 	if f.Servers {
-		slices.SortStableFunc(r.all, func(a, b row) int { return cmp.Compare(*cmp.Or(a.at, new(0.0)), *cmp.Or(b.at, new(0.0))) })
+		slices.SortStableFunc(r.all, func(a, b row) int {
+			return cmp.Compare(*cmp.Or(a.at, new(0.0)), *cmp.Or(b.at, new(0.0)))
+		})
 	}
 	if rate := e.newest.Topology.LineRateBps; m.Unit == metric.BitsPerSecond && rate > 0 {
 		r.rules = []float64{rate}
@@ -301,7 +303,8 @@ func (s *Site) setup(f figure, e *evidence) (Chart, error) {
 		}
 		r.all = append(r.all, one)
 	}
-	add("client", at(made.Provenance.ClientCPUs, e.client), "CPU", max(median("client_cores_busy"), median("client_thread_busy_max")))
+	add("client", at(made.Provenance.ClientCPUs, e.client), "CPU",
+		max(median("client_cores_busy"), median("client_thread_busy_max")))
 	if rate > 0 {
 		add("wire", words.Figure("bit/s", rate), "share of the line rate",
 			cmp.Or(median("line_rate_share"), 8*median("transfer_bytes_per_s")/rate))
@@ -410,7 +413,9 @@ func (e *evidence) results(metrics []string, of []medians.Summary, prefix string
 			return Cell{Text: said.Text, Note: said.Interval}
 		})
 	}
-	add(Head{Text: "Bound", Word: true}, func(c medians.Summary) Cell { return Cell{Text: words.Tally(c.Bounds, c.Trials > 1)} })
+	add(Head{Text: "Bound", Word: true}, func(c medians.Summary) Cell {
+		return Cell{Text: words.Tally(c.Bounds, c.Trials > 1)}
+	})
 	if e.published == "" {
 		t.Caption += ". Medians over the blocks, with " + words.Percent(stats.Confidence) + " intervals where they have a width"
 		add(Head{Text: "Trials"}, func(c medians.Summary) Cell {

@@ -92,7 +92,7 @@ func (s *Site) whole() error {
 	if s.files["data/ledger.csv"], err = s.ledger(); err != nil {
 		return err
 	}
-	return s.encode("site.json", map[string]any{"updated": updated, "pages": pages, "entries": s.entries, "corrections": corrections,
+	return s.encode("site.json", map[string]any{"updated": updated, "pages": pages, "corrections": corrections,
 		"record": s.record(), "machines": s.listMachines(), "verdicts": meanings, "gates": gate.All, "works": profile.Works(),
 		"names": names(), "simulation": verdict.Simulation, "calibration": measured})
 }
@@ -229,15 +229,16 @@ func (s *Site) audit(a *audit.File, n *Entry, later, several bool) Audit {
 				within = "and " + within + " more"
 			}
 			t.Rows = append(t.Rows, Row{ID: id, Cells: []Cell{
-				{Head: true, Text: words.UpperFirst(f.Place), To: "#" + id, Below: words.UpperFirst(f.Note)}, {Text: f.Shown.Printed},
-				{Text: recomputed}, {Text: cmp.Or(f.Shown.Stands, "exact"), Note: within}, {Text: string(f.Kind)}}})
+				{Head: true, Text: words.UpperFirst(f.Place), To: "#" + id, Below: words.UpperFirst(f.Note)},
+				{Text: f.Shown.Printed}, {Text: recomputed}, {Text: cmp.Or(f.Shown.Stands, "exact"), Note: within}, {Text: string(f.Kind)}}})
 		}
 		return t
 	}
 	out.Disagree, out.Agree = table(false), table(true)
 	out.Disagree.Caption = fmt.Sprintf("%d of %s disagree with what others make of them%s", len(out.Disagree.Rows),
 		words.Count(len(a.Findings), "figure"), of)
-	out.Agree.Caption = words.Count(len(out.Agree.Rows), "figure agrees", "figures agree") + " with what others make of them" + of
+	out.Agree.Caption = words.Count(len(out.Agree.Rows), "figure agrees", "figures agree") +
+		" with what others make of them" + of
 	return out
 }
 
@@ -352,7 +353,8 @@ func (s *Site) record() Record {
 
 // ledger has one line for each claim and machine; a claim that no machine measured has a line without one.
 func (s *Site) ledger() ([]byte, error) {
-	lines := [][]string{strings.Fields("entry experiment claim kind whose text host run verdict blocks for against ratio low high")}
+	const names = "entry experiment claim kind whose text host run verdict blocks for against ratio low high"
+	lines := [][]string{strings.Fields(names)}
 	known := func(v float64) string {
 		if v == 0 {
 			return ""
@@ -368,7 +370,8 @@ func (s *Site) ledger() ([]byte, error) {
 			for _, id := range slices.Sorted(maps.Keys(c.on)) {
 				on, e := c.on[id], deciding(c.on[id])
 				lines = append(lines, slices.Concat(head, []string{id, s.evidence[x.Name][id].Run, string(on.Verdict),
-					strconv.Itoa(on.Blocks), strconv.Itoa(on.For), strconv.Itoa(on.Against), known(e.Ratio), known(e.Low), known(e.High)}))
+					strconv.Itoa(on.Blocks), strconv.Itoa(on.For), strconv.Itoa(on.Against),
+					known(e.Ratio), known(e.Low), known(e.High)}))
 			}
 		}
 	}
