@@ -32,7 +32,7 @@ type experimentPage struct {
 	Evidence  string        `json:"evidence,omitempty"` // machine, day, and number of blocks
 	Control   string        `json:"control,omitempty"`  // what its A/A control showed
 	Table     *Table        `json:"table,omitempty"`    // the figures of all blocks
-	Servers   []strict.Word `json:"servers,omitempty"`  // each with how it is set up
+	Servers   []strict.Word `json:"servers,omitempty"`  // the configuration of each
 	Claims    []claimPage   `json:"claims"`
 	Withdrawn []Withdrawn   `json:"withdrawn,omitempty"`
 	Runs      *Table        `json:"runs,omitempty"`    // of all machines, newest first
