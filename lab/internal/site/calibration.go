@@ -16,7 +16,7 @@ import (
 )
 
 // A calibration sums up how often comparisons of one machine, asked in one way, were right where the truth is
-// known: a server with itself, and with a copy that burns a known share more CPU time a request. The script
+// known. A server meets itself, and a copy that burns a known share more CPU time a request. The script
 // tools/calibrate.py measures the pairs.
 type calibration struct {
 	Machine string            `json:"machine"`
