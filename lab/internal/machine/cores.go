@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,6 +70,25 @@ func Parse(list string) ([]int, error) {
 		}
 	}
 	return cpus, nil
+}
+
+// Mask writes the mask of some CPUs on a machine with that many possible ones, exactly as the
+// kernel prints it back. It has a digit for each four possible CPUs, the highest first, and a comma
+// between groups of 32 CPUs.
+func Mask(cpus []int, possible int) (string, error) {
+	const digits = 8 // of a group
+	mask := new(big.Int)
+	for _, c := range cpus {
+		if c < 0 || c >= possible {
+			return "", fmt.Errorf("there is no CPU %d: the last possible one is %d", c, possible-1)
+		}
+		mask.SetBit(mask, c, 1)
+	}
+	text := fmt.Sprintf("%0*x", (possible+3)/4, mask)
+	for at := len(text) - digits; at > 0; at -= digits {
+		text = text[:at] + "," + text[at:]
+	}
+	return text, nil
 }
 
 // Format writes a list of CPUs for taskset, with runs shortened.

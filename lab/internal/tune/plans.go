@@ -3,7 +3,6 @@ package tune
 import (
 	"cmp"
 	"fmt"
-	"math/big"
 	"math/bits"
 	"path"
 	"regexp"
@@ -45,28 +44,9 @@ func planRPS(k *knob, m *system, o Options) ([]change, error) {
 	if err := cmp.Or(unknown, unread); err != nil {
 		return nil, err
 	}
-	mask, err := cpuMask(cpus, slices.Max(possible)+1)
+	mask, err := machine.Mask(cpus, slices.Max(possible)+1)
 	changes, none := m.everyQueue(o.Dev, k.file, func(int) string { return mask })
 	return changes, cmp.Or(err, none)
-}
-
-// cpuMask writes the mask of some CPUs on a machine with that many possible ones, exactly as the
-// kernel prints it back. It has a digit for each four possible CPUs, the highest first, and a comma
-// between groups of 32 CPUs.
-func cpuMask(cpus []int, possible int) (string, error) {
-	const digits = 8 // of a group
-	mask := new(big.Int)
-	for _, c := range cpus {
-		if c < 0 || c >= possible {
-			return "", fmt.Errorf("there is no CPU %d: the last possible one is %d", c, possible-1)
-		}
-		mask.SetBit(mask, c, 1)
-	}
-	text := fmt.Sprintf("%0*x", (possible+3)/4, mask)
-	for at := len(text) - digits; at > 0; at -= digits {
-		text = text[:at] + "," + text[at:]
-	}
-	return text, nil
 }
 
 // planRFS steers each flow to the core that last read from it, by one global table and a share for

@@ -1,4 +1,4 @@
-package tune
+package machine
 
 import (
 	"math/big"
@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/line-rate/line-rate/lab/internal/machine"
 )
 
 func TestAMaskIsWhatTheKernelPrints(t *testing.T) {
@@ -20,19 +18,19 @@ func TestAMaskIsWhatTheKernelPrints(t *testing.T) {
 		{"64", 72, "01,00000000,00000000"}, {"112-127", 128, "ffff0000,00000000,00000000,00000000"},
 		{"0-111", 128, "0000ffff,ffffffff,ffffffff,ffffffff"},
 	} {
-		cpus, err := machine.Parse(c.list)
+		cpus, err := Parse(c.list)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := cpuMask(cpus, c.possible); err != nil || got != c.want {
+		if got, err := Mask(cpus, c.possible); err != nil || got != c.want {
 			t.Errorf("%s of %d: %q, %v; want %q", c.list, c.possible, got, err, c.want)
 		}
 	}
-	if got, err := cpuMask(nil, 40); err != nil || got != "00,00000000" {
+	if got, err := Mask(nil, 40); err != nil || got != "00,00000000" {
 		t.Errorf("no CPU: %q, %v", got, err)
 	}
 	for _, c := range []struct{ cpu, possible int }{{1, 1}, {-1, 8}, {128, 128}, {0, 0}} {
-		if got, err := cpuMask([]int{c.cpu}, c.possible); err == nil {
+		if got, err := Mask([]int{c.cpu}, c.possible); err == nil {
 			t.Errorf("CPU %d of %d is written %q", c.cpu, c.possible, got)
 		}
 	}
@@ -49,10 +47,10 @@ func TestAListBecomesAMaskAndTheListAgain(t *testing.T) {
 			}
 		}
 		slices.Sort(cpus)
-		mask, err := cpuMask(cpus, possible)
+		mask, err := Mask(cpus, possible)
 		number, ok := new(big.Int).SetString(strings.ReplaceAll(mask, ",", ""), 16)
 		if err != nil || !ok {
-			t.Fatalf("%s of %d became %q, %v", machine.Format(cpus), possible, mask, err)
+			t.Fatalf("%s of %d became %q, %v", Format(cpus), possible, mask, err)
 		}
 		var back []int
 		for bit := range number.BitLen() {
@@ -60,8 +58,8 @@ func TestAListBecomesAMaskAndTheListAgain(t *testing.T) {
 				back = append(back, bit)
 			}
 		}
-		if listed, err := machine.Parse(machine.Format(cpus)); err != nil || !slices.Equal(back, cpus) || !slices.Equal(listed, cpus) {
-			t.Fatalf("%s of %d became %q and then %v, and is listed as %v (%v)", machine.Format(cpus), possible, mask, back, listed, err)
+		if listed, err := Parse(Format(cpus)); err != nil || !slices.Equal(back, cpus) || !slices.Equal(listed, cpus) {
+			t.Fatalf("%s of %d became %q and then %v, and is listed as %v (%v)", Format(cpus), possible, mask, back, listed, err)
 		}
 	}
 }
