@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -51,13 +52,16 @@ const stretch = 3
 type offer struct {
 	*outcome
 	wait  time.Duration // until it counts apart from the last one of its experiment
-	fits  bool          // the time left carries claims to the end
+	cost  time.Duration // of the blocks that decide the claims it goes for
+	span  time.Duration // from now to the end of those blocks, with the gaps between them
+	fits  bool          // the time left carries these claims to the end
 	worth float64       // claims a second
 }
 
 // next says which experiment has the next block, and how long to wait before it; nil if no time is left for one.
-// Experiments take turns, since a block counts only if the last one of its experiment ended results.VisitGap ago. Those
-// come first of which the time left decides most claims a second. Of the others a block fills a gap: a later call goes
+// Experiments take turns, since a block counts only if the last one of its experiment ended results.VisitGap ago.
+// Those that decide most claims a second are chosen as far as the time left carries all of them. Of the chosen ones
+// the longest goes first, so that none is left alone with its gaps. Of the others a block fills a gap: a later call goes
 // on from there.
 func (s *Session) next() (*outcome, time.Duration) {
 	room := s.until.Sub(s.Now())
@@ -69,27 +73,32 @@ func (s *Session) next() (*outcome, time.Duration) {
 			offers = append(offers, s.offer(o, wait, room))
 		}
 	}
-	var fit, rest offer
+	slices.SortStableFunc(offers, func(a, b offer) int { return cmp.Compare(b.worth, a.worth) })
+	var chosen, rest offer
+	var others []offer
 	for _, of := range offers {
-		if of.fits {
-			fit = better(fit, of)
+		if of.fits && of.cost <= room {
+			room -= of.cost
+			chosen = sooner(chosen, of, of.span > chosen.span)
+		} else {
+			others = append(others, of)
 		}
 	}
-	for _, of := range offers {
-		if !of.fits && (fit.outcome == nil || of.wait+of.block <= fit.wait) {
-			rest = better(rest, of)
+	for _, of := range others {
+		if chosen.outcome == nil || of.wait+of.block <= chosen.wait {
+			rest = sooner(rest, of, of.worth > rest.worth)
 		}
 	}
 	if rest.outcome != nil {
 		return rest.outcome, rest.wait
 	}
-	return fit.outcome, fit.wait
+	return chosen.outcome, chosen.wait
 }
 
-// better is the one of two offers that begins at once, or that is worth more; the first may be none.
-func better(a, b offer) offer {
-	switch {
-	case a.outcome == nil, b.wait < a.wait, b.wait == 0 && a.wait == 0 && b.worth > a.worth:
+// sooner is the one of two offers that begins first; of those that begin at once, the second if it comes before. The
+// first may be none.
+func sooner(a, b offer, before bool) offer {
+	if a.outcome == nil || b.wait < a.wait || b.wait == 0 && a.wait == 0 && before {
 		return b
 	}
 	return a
@@ -97,16 +106,17 @@ func better(a, b offer) offer {
 
 // offer is what a block now is worth: the most of the claim that is decided first, the first two, and so on.
 func (s *Session) offer(o *outcome, wait, room time.Duration) offer {
-	best := offer{outcome: o, wait: wait, fits: s.Blocks > 0}
+	best := offer{outcome: o, wait: wait, cost: o.block, span: wait + o.block, fits: s.Blocks > 0}
 	// The more blocks beyond the clear case, the less likely is a decision within a further stretch: else a claim that
 	// lies on its limit would take all the time.
 	doubt := max(0, o.blocks-o.clear+stretch) / stretch
 	slices.Sort(o.needs)
 	for i, blocks := range o.needs {
 		cost := time.Duration(blocks) * o.block
-		fits, worth := wait+cost+time.Duration(blocks-1)*results.VisitGap <= room, math.Ldexp(float64(i+1), -doubt)/cost.Seconds()
+		span := wait + cost + time.Duration(blocks-1)*results.VisitGap
+		fits, worth := span <= room, math.Ldexp(float64(i+1), -doubt)/cost.Seconds()
 		if fits && !best.fits || fits == best.fits && worth > best.worth {
-			best.fits, best.worth = fits, worth
+			best.cost, best.span, best.fits, best.worth = cost, span, fits, worth
 		}
 	}
 	return best

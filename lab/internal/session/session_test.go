@@ -143,20 +143,28 @@ func TestARunThatCannotGoOnKeepsItsCompleteBlocks(t *testing.T) {
 
 // A schedule of made-up blocks. The last block of its clear case decides each experiment.
 func TestTheBudgetDecidesWhatItCan(t *testing.T) {
-	parts := []struct {
-		block         time.Duration
-		claims, clear int
-	}{{9 * time.Second, 1, 6}, {3 * time.Second, 4, 8}, {3 * time.Second, 2, 7}}
-	for budget, want := range map[time.Duration][]int{
-		time.Hour:         {6, 8, 7},
-		130 * time.Second: {6, 8, 7}, // everything takes 99 s, and 27 s of waiting
-		103 * time.Second: {1, 8, 7}, // six blocks of 9 s and five gaps take 104 s: one fills a gap
-		93 * time.Second:  {1, 7, 7}, // eight blocks of 3 s and seven gaps take 94 s
+	type part struct {
+		seconds, claims, clear int
+	}
+	three := []part{{9, 1, 6}, {3, 4, 8}, {3, 2, 7}}
+	core := []part{{1, 3, 11}, {3, 2, 9}, {2, 3, 9}, {6, 4, 9}, {4, 2, 9}, {3, 2, 9}, {3, 1, 7}}
+	for _, c := range []struct {
+		parts  []part
+		budget time.Duration
+		want   []int
+	}{
+		{three, time.Hour, []int{6, 8, 7}},
+		{three, 133 * time.Second, []int{6, 8, 7}},             // everything takes 99 s, and 34 s of waiting
+		{three, 103 * time.Second, []int{1, 8, 7}},             // six blocks of 9 s and five gaps take 104 s: one fills a gap
+		{three, 93 * time.Second, []int{1, 7, 7}},              // eight blocks of 3 s and seven gaps take 94 s
+		{core, 200 * time.Second, []int{11, 9, 9, 9, 9, 9, 7}}, // everything takes 194 s: nobody is left alone with gaps
 	} {
+		budget, parts, want := c.budget, c.parts, c.want
 		at := time.Unix(0, 0)
 		s := &Session{until: at.Add(budget), Line: &cli.Line{Now: func() time.Time { return at }}}
 		for _, p := range parts {
-			s.outcomes = append(s.outcomes, &outcome{block: p.block, clear: p.clear, needs: slices.Repeat([]int{p.clear}, p.claims)})
+			s.outcomes = append(s.outcomes, &outcome{block: time.Duration(p.seconds) * time.Second, clear: p.clear,
+				needs: slices.Repeat([]int{p.clear}, p.claims)})
 		}
 		for {
 			o, wait := s.next()
