@@ -12,7 +12,7 @@ import (
 )
 
 // ControlAlpha is the probability that a record's A/A control differs by chance alone, over all metrics and any
-// number of blocks. It is smaller than the error of verdicts, because a control that differs leaves no claim decided.
+// number of blocks. It is smaller than the error of verdicts, because a control that differs takes decisions away.
 const ControlAlpha = 0.01
 
 // control compares the A/A controls of a record's runs with the conditions that they repeat, in the two metrics that
@@ -43,19 +43,46 @@ func (d *decider) control() *Control {
 			found = append(found, m)
 		}
 	}
-	least := 0
+	least, reach, differs := 0, 1.0, ""
 	for i, m := range found {
-		if m.settle(ControlAlpha / float64(len(found))); m.verdict == Refuted { // 1 lies outside of its interval
-			return &Control{Differs, "its A/A control differed in " + m.figures(experiment.Claim{})}
+		m.settle(ControlAlpha / float64(len(found)))
+		if by := max(m.high, 1/m.low); m.verdict == Refuted && by > reach { // 1 lies outside of its interval
+			reach, differs = by, "its A/A control differed in "+m.figures(experiment.Claim{})
 		}
 		if i == 0 || len(m.bets) < least {
 			least = len(m.bets)
 		}
 	}
+	if differs != "" {
+		return &Control{Differs, differs, reach}
+	}
 	if least < stats.MinSamples {
 		return &Control{Undecided, fmt.Sprintf("only %d visits have its A/A control complete, and %d are the least", least,
-			stats.MinSamples)}
+			stats.MinSamples), 1}
 	}
 	return &Control{Same, fmt.Sprintf("no difference seen in %s; %s", words.Count(len(found), "metric"),
-		found[0].figures(experiment.Claim{}))}
+		found[0].figures(experiment.Claim{})), 1}
+}
+
+// allows tells whether a decided claim stands beside the control. One that differs shows how far two conditions may lie
+// apart with nothing between them, so each interval that decides has to keep its side if it is that much wider. A
+// bottleneck and a count compare no figures of conditions.
+func (c *Control) allows(v Verdict, all []*comparison) bool {
+	keeps := func(m *comparison) bool {
+		switch low, high := m.low/c.Reach, m.high*c.Reach; {
+		case m.a == nil, m.band.low == m.band.high:
+			return m.verdict == v
+		case v == Confirmed:
+			return m.band.inside(low, high)
+		default:
+			return m.band.beyond(low, high)
+		}
+	}
+	switch {
+	case c.Outcome != Differs:
+		return c.Outcome == Same
+	case v == Confirmed:
+		return !slices.ContainsFunc(all, func(m *comparison) bool { return !keeps(m) })
+	}
+	return slices.ContainsFunc(all, keeps)
 }

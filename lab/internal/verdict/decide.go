@@ -102,8 +102,8 @@ func (d *decider) same(s *source, c experiment.Claim) bool {
 
 // decide gives a claim's verdict, which the A/A control may suspend.
 func (d *decider) decide(c experiment.Claim, control *Control) Claim {
-	out := d.assess(c)
-	if (out.Verdict == Confirmed || out.Verdict == Refuted) && control != nil && control.Outcome != Same {
+	out, all := d.assess(c)
+	if (out.Verdict == Confirmed || out.Verdict == Refuted) && control != nil && !control.allows(out.Verdict, all) {
 		out.Reason = fmt.Sprintf("the record is suspect: %s; otherwise the claim would be %s: %s", control.Reason,
 			out.Verdict, out.Reason)
 		out.Verdict = Open
@@ -111,12 +111,12 @@ func (d *decider) decide(c experiment.Claim, control *Control) Claim {
 	return out
 }
 
-// assess decides whether a claim applies, whether the blocks can tell, and what they tell.
-func (d *decider) assess(c experiment.Claim) Claim {
-	out := Claim{ID: c.ID}
-	say := func(v Verdict, format string, args ...any) Claim {
+// assess decides whether a claim applies, whether the blocks can tell, and what they tell; with its comparisons.
+func (d *decider) assess(c experiment.Claim) (out Claim, all []*comparison) {
+	out.ID = c.ID
+	say := func(v Verdict, format string, args ...any) (Claim, []*comparison) {
 		out.Verdict, out.Reason = v, fmt.Sprintf(format, args...)
-		return out
+		return out, all
 	}
 	rec := d.record(c)
 	if left, lacks := d.last.leftOut(c); rec == nil && lacks {
@@ -125,7 +125,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	if why := d.last.then.Needs(c).Lacks(d.h.Cores, rec.line); len(why) > 0 {
 		return say(NotApplicable, "the claim %s", why[0])
 	}
-	all := rec.comparisons(c)
+	all = rec.comparisons(c)
 	switch {
 	case len(rec.conds) == 0:
 		return say(NotApplicable, "the run has no condition %s", setting.LimitTo(c.Where))

@@ -15,7 +15,8 @@
 // run stops. The jth measured design has alpha/(j(j+1)); its m claims, with withdrawn ones, and their comparisons divide
 // it equally. Claims that need more cores than the machine has take no part.
 //
-// Two rules only take decisions away. If the A/A controls differ, every claim stays open. If what others ran on the cores
+// Two rules only take decisions away. If the A/A controls differ, an interval decides only if it keeps its side of the
+// edges when it is wider by as much as the controls may differ. If what others ran on the cores
 // follows one of two conditions and may explain their ratio, the claim stays open.
 //
 // Limits: nobody may be able to foretell on which side of an edge the next visit falls, where the truth lies on the
@@ -144,6 +145,7 @@ const (
 type Control struct {
 	Outcome Outcome
 	Reason  string
+	Reach   float64 // the factor by which two equal conditions may lie apart: 1 unless they differ
 }
 
 // Claim is what a file says about a current claim.
