@@ -8,7 +8,6 @@ package metric
 import (
 	"cmp"
 	_ "embed"
-	"maps"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -30,11 +29,11 @@ const (
 
 // A Metric is one named quantity; metrics.toml says what its fields mean.
 type Metric struct {
-	Name           string `json:"-" toml:"name"`
-	Unit           Unit   `json:"unit" toml:"unit"`
-	Label          string `json:"label" toml:"label"`
-	Doc            string `json:"doc" toml:"doc"`
-	MeasuresClient bool   `json:"measures_client" toml:"measures_client"`
+	Name           string `toml:"name"`
+	Unit           Unit   `toml:"unit"`
+	Label          string `toml:"label"`
+	Doc            string `toml:"doc"`
+	MeasuresClient bool   `toml:"measures_client"`
 }
 
 //go:embed metrics.toml
@@ -58,9 +57,6 @@ func Lookup(name string) (Metric, bool) {
 
 // Names returns the names of all metrics, in the order of All.
 func Names() []string { return strict.Map(All, func(m Metric) string { return m.Name }) }
-
-// Document has all metrics by name, for pages.
-func Document() map[string]Metric { return maps.Clone(byName) }
 
 // Words describes all metrics, with their units.
 func Words() []strict.Word {

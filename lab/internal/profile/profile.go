@@ -56,10 +56,7 @@ var taxonomy = strict.Embedded[struct {
 	Work []WorkDoc
 }](taxonomyText)
 
-// KindDocs returns all kinds, in the order in which pages show them.
-func KindDocs() []KindDoc { return taxonomy.Kind }
-
-// Kinds returns the names of all kinds, in the same order.
+// Kinds returns the names of all kinds, in the order of taxonomy.toml.
 func Kinds() []Kind { return strict.Map(taxonomy.Kind, func(d KindDoc) Kind { return d.Kind }) }
 
 // Doc returns the words of one kind.

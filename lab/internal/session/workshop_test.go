@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -185,15 +184,6 @@ func (w *workshop) inOrder() []*results.File {
 		w.t.Errorf("half written: %v", left)
 	}
 	return j.Runs
-}
-
-func (w *workshop) git(args ...string) {
-	w.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", string(w.root), "-c", "user.name=a", "-c",
-		"user.email=a@example.invalid"}, args...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		w.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
 }
 
 // measure is a call of the lab that measures the first n experiments.
