@@ -6,13 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -88,27 +85,14 @@ why = "Its margin was wide."
 func buffered(t *testing.T, prose string) journal.Root {
 	t.Helper()
 	root := archivetest.Clone(t)
-	for _, name := range []string{"12-buffer", "12-unrun"} {
-		archivetest.Write(t, root.Experiment(name), buffers)
-	}
-	x, err := experiment.Load(root.Experiment("12-buffer"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := madeup.Run(madeup.Plan{Experiment: x, Host: "amd-epyc-2c-18587e00", Seed: 1, Blocks: 9,
-		Started: time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC),
-		Trial: func(levels setting.Levels, block int) madeup.Came {
-			c := madeup.Came{CostS: 12e-6, Noise: 1e-9, ServerBusy: 0.5}
-			if levels["write_buffer"] == setting.Int(8192) && levels["route"] == setting.String("/read") {
-				c.CostS = 8e-6
-			}
-			return c
-		}})
-	data, err := results.Encode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	archivetest.Write(t, root.Result("12-buffer", f.Run), string(data))
+	archivetest.Write(t, root.Experiment("12-unrun"), buffers)
+	made(t, root, "12-buffer", buffers, "amd-epyc-2c-18587e00", 9, func(levels setting.Levels, _ int) madeup.Came {
+		c := madeup.Came{CostS: 12e-6, Noise: 1e-9, ServerBusy: 0.5}
+		if levels["write_buffer"] == setting.Int(8192) && levels["route"] == setting.String("/read") {
+			c.CostS = 8e-6
+		}
+		return c
+	})
 	archivetest.Write(t, root.Path("content", "journal", "12-buffer.md"), "+++\nnumber = \"12\"\ntitle = \"A write buffer\"\n"+
 		"date = 2026-11-20\nexperiments = [\"12-buffer\", \"12-unrun\"]\n+++\n\n"+prose)
 	return root
