@@ -28,7 +28,7 @@ type pair struct {
 var (
 	pairFigures = strings.Fields("margin budget_s cost_s share duration_s known known_low known_high counted " +
 		"counted_low counted_high")
-	pairEnds    = []compare.Verdict{compare.Dearer, compare.Same, compare.Cheaper, compare.Undecided, compare.Invalid}
+	pairEnds = []compare.Verdict{compare.Dearer, compare.Same, compare.Cheaper, compare.Undecided, compare.Invalid}
 )
 
 // calibrations has a table for each machine and way of asking, with a row for each planted share. It reads

@@ -59,18 +59,18 @@ type Chart struct {
 	Metric     string `json:"metric,omitempty"`
 }
 
-// A kind says what a figure needs, how one reads it, and how its chart of an evidence is drawn; a zero chart is none.
+// A kind says how one reads a figure, and how its chart of an evidence is drawn; a zero chart is none.
 type kind struct {
-	needs []string
-	note  string
-	draw  func(*Site, figure, *evidence) (Chart, error)
+	metric bool // whether it needs one
+	note   string
+	draw   func(*Site, figure, *evidence) (Chart, error)
 }
 
 var kinds = map[string]kind{
-	"bars":   {[]string{"metric"}, "A dot is the figure, and a line its interval.", (*Site).bars},
-	"ratios": {[]string{"claim"}, "Shaded: what the claim wants. The rule: no difference.", (*Site).ratios},
-	"lines":  {[]string{"metric", "over"}, "Upright: intervals. Hollow: the client was the bottleneck.", (*Site).lines},
-	"setup":  {nil, "A side whose bar reaches the tick in a trial is the bottleneck of that trial.", (*Site).setup},
+	"bars":   {true, "A dot is the figure, and a line its interval.", (*Site).bars},
+	"ratios": {false, "Shaded: what the claim wants. The rule: no difference.", (*Site).ratios},
+	"lines":  {true, "Upright: intervals. Hollow: the client was the bottleneck.", (*Site).lines},
+	"setup":  {false, "A side whose bar reaches the tick in a trial is the bottleneck of that trial.", (*Site).setup},
 }
 
 // draw makes a figure. What nobody has measured yet is a chart that says so.
@@ -79,13 +79,8 @@ func (s *Site) draw(f figure) (*Figure, error) {
 	if !ok {
 		return nil, fmt.Errorf("kind %q is not known; %s", f.Kind, strict.Instead(f.Kind, slices.Sorted(maps.Keys(kinds))))
 	}
-	for need, has := range map[string]string{"metric": f.Metric, "over": f.Over, "claim": f.Claim} {
-		if has == "" && slices.Contains(of.needs, need) {
-			return nil, fmt.Errorf("%s need %q", f.Kind, need)
-		}
-	}
-	for _, name := range strings.Fields(f.Metric) {
-		if err := checkMetric(name); err != nil {
+	for _, name := range strings.Split(f.Metric, " ") {
+		if err := checkMetric(name); of.metric && err != nil {
 			return nil, err
 		}
 	}
@@ -95,25 +90,23 @@ func (s *Site) draw(f figure) (*Figure, error) {
 	}
 	for _, p := range f.Panels {
 		p.Kind, p.Title = f.Kind, f.Title
-		before := len(drawn.Charts)
 		all, err := s.choose(p)
 		if err != nil {
 			return nil, err
 		}
+		var charts []Chart
 		for _, e := range all {
 			chart, err := of.draw(s, p, e)
 			if err != nil {
 				return nil, err
-			}
-			if chart != (Chart{}) {
-				drawn.Charts = append(drawn.Charts, chart)
+			} else if chart != (Chart{}) {
+				charts = append(charts, chart)
 			}
 		}
-		switch {
-		case len(drawn.Charts) > before:
-		case p.Source == "measured":
-			drawn.Charts = append(drawn.Charts, Chart{Nothing: p.Exp})
-		default:
+		if charts == nil && p.Source == "measured" {
+			charts = []Chart{{Nothing: p.Exp}}
+		}
+		if drawn.Charts = append(drawn.Charts, charts...); charts == nil {
 			return nil, fmt.Errorf("no run of %s has %s; for what nobody has measured yet, say source = \"measured\"",
 				p.Exp, cmp.Or(p.Metric, "such figures"))
 		}

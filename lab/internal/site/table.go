@@ -28,7 +28,6 @@ type rows struct {
 	unit       metric.Unit
 	rules      []float64 // where each row has a rule
 	block      bool      // whether a figure is a block from 0 on
-	dotless    bool      // whether it is nothing else
 }
 
 // A row has a label, a figure in words, and its marks.
@@ -135,7 +134,7 @@ func (r rows) strokes(q row) []Stroke {
 	if q.ends != nil {
 		add("bar", "M%v 10H%v", x(q.ends[0]), x(q.ends[1]))
 	}
-	if q.at != nil && !r.dotless {
+	if q.at != nil {
 		add("dot", "M%v 10h0", x(*q.at))
 	}
 	return out
@@ -269,53 +268,43 @@ func span(low, high float64) []float64 {
 	return []float64{cmp.Or(low, math.Inf(-1)), cmp.Or(high, math.Inf(1))}
 }
 
-// setup shows a condition as what the load passes through: client, wire and server, with how full each was and in how
-// many trials it was the bottleneck.
+// setup shows a condition as what the load passes through, with how full each part was and in how many trials it was
+// the bottleneck.
 func (s *Site) setup(f figure, e *evidence) (Chart, error) {
 	if n := len(e.Conditions); n != 1 {
 		return Chart{}, fmt.Errorf("%d conditions of %s have these levels, where a setup shows one", n, f.Exp)
 	}
-	c, made := e.Conditions[0], e.newest
-	rate := made.Topology.LineRateBps
-	median := func(name string) float64 { return *cmp.Or(c.Metrics[name].Median, new(0.0)) }
-	at := func(cpus, machine string) string {
-		if cpus != "" {
-			return "core " + cpus + " of " + machine
+	c := e.Conditions[0]
+	set := e.newest.Settings.With(c.Levels)
+	maps.DeleteFunc(set, func(_ string, l setting.Level) bool { return l == setting.Int(0) }) // which is the default
+	r := rows{caption: e.caption() + ". " + e.name(set), head: "Where, and how full", last: "Bottleneck", scale: scale{high: 1},
+		unit: metric.Ratio, rules: []float64{gate.CPUSaturated}, block: true}
+	add := func(side, where string, shares ...*float64) {
+		one, met := row{label: words.UpperFirst(side), value: where, interval: "not recorded"}, 0
+		for _, full := range shares {
+			if full != nil && (one.at == nil || *full > *one.at) {
+				one.at, one.interval = full, words.Share(*full)
+			}
 		}
-		return machine
-	}
-	r := rows{head: "Where", last: "Bottleneck", scale: scale{high: 1}, unit: metric.Ratio, rules: []float64{gate.CPUSaturated},
-		block: true, dotless: true}
-	known := false
-	add := func(side, where, what string, full float64) { // full is a share; 0 if it is not known
-		one := row{label: words.UpperFirst(side), value: where, interval: what + " not recorded"}
-		if full > 0 {
-			one.at, one.interval = &full, what+" "+words.Share(full)
-		}
-		met, trials := 0, 0
 		for bound, n := range c.Bounds {
-			if trials += n; strings.Contains(bound, side) {
+			if strings.Contains(bound, side) {
 				met += n
 			}
 		}
 		if met > 0 {
-			one.word, known = fmt.Sprintf("in %d of %s", met, words.Count(trials, "trial")), true
+			one.word = fmt.Sprintf("in %d of %s", met, words.Count(c.Trials-c.Invalid, "trial"))
 		}
 		r.all = append(r.all, one)
 	}
-	add("client", at(made.Provenance.ClientCPUs, e.client), "CPU",
-		max(median("client_cores_busy"), median("client_thread_busy_max")))
-	if rate > 0 {
-		add("wire", words.Figure("bit/s", rate), "share of the line rate",
-			cmp.Or(median("line_rate_share"), 8*median("transfer_bytes_per_s")/rate))
+	add("client", e.client, c.Metrics["client_cores_busy"].Median, c.Metrics["client_thread_busy_max"].Median)
+	if rate := e.newest.Topology.LineRateBps; rate > 0 {
+		share := c.Metrics["line_rate_share"].Median
+		if sent := c.Metrics["transfer_bytes_per_s"].Median; share == nil && sent != nil {
+			share = new(8 * *sent / rate)
+		}
+		add("wire", words.Figure("bit/s", rate), share)
 	}
-	add("server", at(made.Provenance.ServerCPUs, e.machine), "CPU", median("server_cores_busy"))
-	set := made.Settings.With(c.Levels)
-	maps.DeleteFunc(set, func(_ string, l setting.Level) bool { return l == setting.Int(0) }) // which is the default
-	r.caption = e.caption() + ". " + e.name(set)
-	if !known {
-		r.caption += ". Bottleneck not known"
-	}
+	add("server", e.machine, c.Metrics["server_cores_busy"].Median)
 	return e.chart(r.draw("setup"), ""), nil
 }
 
