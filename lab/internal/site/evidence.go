@@ -26,8 +26,7 @@ type evidence struct {
 	*verdict.File
 	x         *experiment.Experiment
 	published string        // the table by its name, as "06b-s"; empty where it was measured
-	machine   string        // the names of the server's and the client's
-	client    string        //
+	machine   string        // the server's name
 	newest    *results.File // run; of a table one with what it was measured with
 }
 
@@ -62,7 +61,7 @@ func (s *Site) decide() error {
 		s.evidence[x.Name] = map[string]*evidence{}
 		for machine, r := range newest {
 			e := &evidence{File: asked.Decide(x, s.Hosts[machine], s.Record(x, r)), x: x, machine: s.machines[machine],
-				client: s.machines[r.Hosts.Client], newest: r}
+				newest: r}
 			e.sort()
 			s.evidence[x.Name][machine] = e
 		}
@@ -103,9 +102,8 @@ func (s *Site) texts() error {
 				return err
 			}
 			e := &evidence{File: &verdict.File{Experiment: x.Name, Entry: a.Entry, Date: t.Date}, x: x,
-				published: a.Entry + "-" + t.ID, machine: s.machines[t.Host], client: s.machines[t.ClientHost],
-				newest: &results.File{Settings: t.Settings, Provenance: &results.Provenance{},
-					Topology: experiment.Topology{Kind: t.Topology, LineRateBps: t.LineRateBps}}}
+				published: a.Entry + "-" + t.ID, machine: s.machines[t.Host],
+				newest: &results.File{Settings: t.Settings, Topology: experiment.Topology{LineRateBps: t.LineRateBps}}}
 			for _, r := range t.Rows {
 				e.add(r.ID, r.Levels, r.Figures, r.Bound)
 			}

@@ -38,8 +38,6 @@ type figure struct {
 	// Over is the factor of lines, and By that of which each level has a line.
 	Over string `toml:"over"`
 	By   string `toml:"by"`
-	// Panels are the setups side by side.
-	Panels []figure `toml:"panels"`
 }
 
 // A Figure is one as the template figure.html places it.
@@ -70,7 +68,6 @@ var kinds = map[string]kind{
 	"bars":   {true, "A dot is the figure, and a line its interval.", (*Site).bars},
 	"ratios": {false, "Shaded: what the claim wants. The rule: no difference.", (*Site).ratios},
 	"lines":  {true, "Upright: intervals. Hollow: the client was the bottleneck.", (*Site).lines},
-	"setup":  {false, "A side whose bar reaches the tick in a trial is the bottleneck of that trial.", (*Site).setup},
 }
 
 // draw makes a figure. What nobody has measured yet is a chart that says so.
@@ -85,33 +82,24 @@ func (s *Site) draw(f figure) (*Figure, error) {
 		}
 	}
 	drawn := &Figure{Title: f.Title, Note: strings.TrimSpace(f.Note + " " + of.note)}
-	if f.Panels == nil {
-		f.Panels = []figure{f}
-	}
-	for _, p := range f.Panels {
-		p.Kind, p.Title = f.Kind, f.Title
-		all, err := s.choose(p)
+	all, err := s.choose(f)
+	for _, e := range all {
+		chart, err := of.draw(s, f, e)
 		if err != nil {
 			return nil, err
-		}
-		var charts []Chart
-		for _, e := range all {
-			chart, err := of.draw(s, p, e)
-			if err != nil {
-				return nil, err
-			} else if chart != (Chart{}) {
-				charts = append(charts, chart)
-			}
-		}
-		if charts == nil && p.Source == "measured" {
-			charts = []Chart{{Nothing: p.Exp}}
-		}
-		if drawn.Charts = append(drawn.Charts, charts...); charts == nil {
-			return nil, fmt.Errorf("no run of %s has %s; for what nobody has measured yet, say source = \"measured\"",
-				p.Exp, cmp.Or(p.Metric, "such figures"))
+		} else if chart != (Chart{}) {
+			drawn.Charts = append(drawn.Charts, chart)
 		}
 	}
-	return drawn, nil
+	switch {
+	case err != nil || drawn.Charts != nil:
+	case f.Source == "measured":
+		drawn.Charts = []Chart{{Nothing: f.Exp}}
+	default:
+		err = fmt.Errorf("no run of %s has %s; for what nobody has measured yet, say source = \"measured\"", f.Exp,
+			cmp.Or(f.Metric, "such figures"))
+	}
+	return drawn, err
 }
 
 // choose gives what a figure shows, each with the conditions that it shows: all tables of texts that the experiment

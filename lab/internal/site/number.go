@@ -176,7 +176,7 @@ func (s *Site) resolve(text string) (Number, error) {
 //	lab KEY          a threshold of the method: alpha, cpu_saturated, …
 //	claims KEY       how many there are: all, or here, on two cores
 //	simulation KEY   a figure of the simulated campaigns
-//	BOARD KEY        how many rows of a public board's table there are, could be held against Little's law, and break it
+//	BOARD KEY        how many rows of a public board's table could be held against Little's law, and break it
 //	entry NUMBER     a link; Entry NUMBER at the beginning of a sentence
 //	MACHINE          a link; with a key how many cores it has, or what its line carries
 func (s *Site) collectKeys() error {
@@ -218,7 +218,7 @@ func thresholds() map[string]Number {
 		"cpu_saturated": gate.CPUSaturated, "wire_saturated": gate.WireSaturated} {
 		all[key] = Number{Text: words.Percent(v), Value: &v}
 		if v >= 1 {
-			all[key] = Number{Text: words.Grouped(v, 0), Value: &v}
+			all[key] = count(int(v))
 		}
 	}
 	return all
@@ -226,26 +226,18 @@ func thresholds() map[string]Number {
 
 // countClaims counts all claims, and those that two cores can test without root and without another machine.
 func (s *Site) countClaims() map[string]Number {
-	n := map[string]int{"all": 0, "here": 0}
+	all, here := 0, 0
 	for _, x := range s.Experiments {
-		for _, c := range x.Claims {
-			n["all"]++
-			if d := x.Needs(c); d.Cores <= 2 && !d.Root && x.Topology.Kind != "fleet" {
-				n["here"]++
-			}
-		}
+		all += len(x.Claims)
+		here += strict.Count(x.Claims, func(c experiment.Claim) bool {
+			d := x.Needs(c)
+			return d.Cores <= 2 && !d.Root && x.Topology.Kind != "fleet"
+		})
 	}
-	return counts(n)
+	return map[string]Number{"all": count(all), "here": count(here)}
 }
 
-func counts(of map[string]int) map[string]Number {
-	all := map[string]Number{}
-	for key, n := range of {
-		v := float64(n)
-		all[key] = Number{Text: words.Thousands(n), Value: &v}
-	}
-	return all
-}
+func count(n int) Number { return Number{Text: words.Thousands(n), Value: new(float64(n))} }
 
 // boards judges the tables of public boards. The file data/boards/ID.toml describes a board, and
 // its tables lie beside it.
@@ -265,24 +257,21 @@ func (s *Site) boards() error {
 			return fmt.Errorf("%s: %w", s.Root.Rel(path), err)
 		}
 		for _, t := range board.Tables {
-			path = filepath.Join(filepath.Dir(path), t.File+".csv")
-			text, err := os.ReadFile(path)
+			text, err := os.ReadFile(s.Root.Path("data", "boards", t.File+".csv"))
 			of, other := law.Judge(t.File, text, law.Options{Averaged: t.Means, Added: t.Added})
 			if err = cmp.Or(err, other); err == nil && of.Of[law.Unread] > 0 {
-				err = fmt.Errorf("%s could not be read; the first: %s", words.Count(of.Of[law.Unread], "row"),
-					of.Findings[0].Says)
+				err = errors.New(of.Findings[0].Says)
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", s.Root.Rel(path), err)
+				return fmt.Errorf("data/boards/%s.csv: %w", t.File, err)
 			}
-			broken := of.Laws[law.InFlight].Broken
-			held := of.Laws[law.InFlight].Held + broken
-			all := counts(map[string]int{"rows": of.Rows, "held": held, "broken": broken})
-			all["date"], all["share"] = Number{Text: board.Date}, Number{Text: "none"}
-			if broken > 0 {
-				all["share"] = Number{Text: words.Share(float64(broken) / float64(held))}
+			little, share := of.Laws[law.InFlight], "none"
+			held := little.Held + little.Broken
+			if little.Broken > 0 {
+				share = words.Share(float64(little.Broken) / float64(held))
 			}
-			s.keys[t.File] = all
+			s.keys[t.File] = map[string]Number{"held": count(held), "broken": count(little.Broken), "share": {Text: share},
+				"date": {Text: board.Date}}
 		}
 	}
 	return err

@@ -79,21 +79,16 @@ func (q query) conditions(wanted map[string]string) (found []medians.Summary, er
 	if found != nil || slices.ContainsFunc(design, func(levels setting.Levels) bool { return has(levels, wanted) }) {
 		return found, nil
 	}
-	known := map[string][]string{}
+	var there []string
 	for _, levels := range design {
 		for name, l := range levels {
-			known[name] = append(known[name], l.String())
+			there = append(there, name+"="+l.String())
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		at := slices.Compact(slices.Sorted(slices.Values(known[name])))
-		switch {
-		case at == nil:
-			return nil, fmt.Errorf("conditions of %s do not differ in %q\n  %s", q.subject, name,
-				strict.Instead(name, slices.Sorted(maps.Keys(known))))
-		case !slices.Contains(at, wanted[name]):
-			return nil, fmt.Errorf("no condition of %s has %s=%s\n  %s", q.subject, name, wanted[name],
-				strict.Instead(wanted[name], at))
+	slices.Sort(there)
+	for name, l := range wanted {
+		if at := name + "=" + l; !slices.Contains(there, at) {
+			return nil, fmt.Errorf("no condition of %s has %s\n  %s", q.subject, at, strict.Instead(at, slices.Compact(there)))
 		}
 	}
 	return nil, fmt.Errorf("no condition of %s has all these levels", q.subject)
@@ -156,20 +151,18 @@ func (q query) ratio() (Number, error) {
 	if e == nil {
 		return unmeasured, err
 	}
-	change := words.Change(e.Ratio)
-	n := Number{Text: change + " %", Value: &e.Ratio}
-	switch {
-	case q.form == "interval":
+	n := Number{Text: e.Text, Value: &e.Ratio}
+	switch q.form {
+	case "interval":
 		return Number{Text: cmp.Or(e.Interval, e.Spread, "one block")}, nil
-	case q.form == "ratio":
-		n.Text = e.Text
-	case q.form == "change":
-	case (q.form == "rise") != (e.Ratio > 1):
-		return unmeasured, fmt.Errorf("the ratio is %s, which is no %s", e.Text, q.form)
-	default:
-		n.Text = strings.TrimLeft(n.Text, "+−")
+	case "change":
+		n.Text = words.Change(e.Ratio) + " %"
+	case "rise", "fall":
+		if n.Text = strings.TrimLeft(words.Change(e.Ratio), "+−") + " %"; (q.form == "rise") != (e.Ratio > 1) {
+			err = fmt.Errorf("the ratio is %s, which is no %s", e.Text, q.form)
+		}
 	}
-	return n, nil
+	return n, err
 }
 
 // effect is the comparison that a reference asks for; nil where it was not measured yet.
@@ -184,7 +177,7 @@ func (q query) effect() (found *verdict.Effect, err error) {
 			return nil, cmp.Or(err, errors.New("of one of the two only a limit is known"))
 		}
 		r := *a.Median / *b.Median
-		return &verdict.Effect{Ratio: r, Words: words.Words{Text: times(r)}}, nil
+		return &verdict.Effect{Ratio: r, Words: words.Ratio(r, 0, 0)}, nil
 	}
 	for _, levels := range []map[string]string{q.levels, q.base} {
 		if _, err := q.conditions(levels); err != nil {
@@ -213,14 +206,6 @@ func (q query) effect() (found *verdict.Effect, err error) {
 			"lab/experiments/%s.toml has the claims", q.subject, q.subject)
 	}
 	return found, err
-}
-
-// times prints a multiple, with few digits, since the words around it say "about".
-func times(v float64) string {
-	if v >= 20 || v == math.Floor(v) {
-		return words.Grouped(v, 0)
-	}
-	return words.Grouped(v, -1)
 }
 
 func (q query) set() (Number, error) {

@@ -181,15 +181,11 @@ source = "published"
 metric = "throughput_rps"
 over = "write_buffer"
 [[figures]]
-name = "setup"
-kind = "setup"
-[[figures.panels]]
-exp = "90-states"
-source = "measured"
-levels = {write_buffer = 8192}
-[[figures.panels]]
+name = "table"
+kind = "bars"
 exp = "90-states"
 table = "97-t"
+metric = "throughput_rps"
 levels = {write_buffer = 4096}
 [[figures]]
 name = "nothing"
@@ -475,9 +471,8 @@ func TestAPageThatNamesWhatIsNotThereIsRefused(t *testing.T) {
 		figure("kind = \"bars\"\nexp = \"90-states\"\nmetric = \"send_lag_p99_s\""):                        "no run of 90-states has send_lag_p99_s; for what nobody",
 		figure("kind = \"ratios\"\nexp = \"90-states\"\nclaim = \"else\""):                                 `has no claim "else" that compares levels`,
 		figure("kind = \"bars\"\nexp = \"90-states\"\nmetric = \"errors\"\nlevels = {write_buffer = 1.5}"): "levels: write_buffer: 1.5 is not a level",
-		figure("kind = \"setup\"\n[[figures.panels]]\nexp = \"90-states\"\nsource = \"measured\""):         "3 conditions of 90-states have these levels",
 		figure("kind = \"lines\"\nexp = \"90-words\"\nmetric = \"throughput_rps\"\nover = \"stack\""):      "lines go over numbers",
-		figure("kind = \"bars\"\nexp = \"90-states\"\nmetric = \"errors\"\n") + figure(`kind = "setup"`):   "another figure of this name",
+		figure("kind = \"bars\"\nexp = \"90-states\"\nmetric = \"errors\"\n") + figure(`kind = "bars"`):    "another figure of this name",
 	} {
 		archivetest.Write(t, root.Path("content/journal/97-an-entry.md"), "+++\n"+text+"\n+++\n")
 		if _, err := Make(root); err == nil || !strings.Contains(err.Error(), want) ||

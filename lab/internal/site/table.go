@@ -3,13 +3,11 @@ package site
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -266,46 +264,6 @@ func ratio(e verdict.Effect) row {
 // span is from one ratio to another, of which none is 0: that end is open.
 func span(low, high float64) []float64 {
 	return []float64{cmp.Or(low, math.Inf(-1)), cmp.Or(high, math.Inf(1))}
-}
-
-// setup shows a condition as what the load passes through, with how full each part was and in how many trials it was
-// the bottleneck.
-func (s *Site) setup(f figure, e *evidence) (Chart, error) {
-	if n := len(e.Conditions); n != 1 {
-		return Chart{}, fmt.Errorf("%d conditions of %s have these levels, where a setup shows one", n, f.Exp)
-	}
-	c := e.Conditions[0]
-	set := e.newest.Settings.With(c.Levels)
-	maps.DeleteFunc(set, func(_ string, l setting.Level) bool { return l == setting.Int(0) }) // which is the default
-	r := rows{caption: e.caption() + ". " + e.name(set), head: "Where, and how full", last: "Bottleneck", scale: scale{high: 1},
-		unit: metric.Ratio, rules: []float64{gate.CPUSaturated}, block: true}
-	add := func(side, where string, shares ...*float64) {
-		one, met := row{label: words.UpperFirst(side), value: where, interval: "not recorded"}, 0
-		for _, full := range shares {
-			if full != nil && (one.at == nil || *full > *one.at) {
-				one.at, one.interval = full, words.Share(*full)
-			}
-		}
-		for bound, n := range c.Bounds {
-			if strings.Contains(bound, side) {
-				met += n
-			}
-		}
-		if met > 0 {
-			one.word = fmt.Sprintf("in %d of %s", met, words.Count(c.Trials-c.Invalid, "trial"))
-		}
-		r.all = append(r.all, one)
-	}
-	add("client", e.client, c.Metrics["client_cores_busy"].Median, c.Metrics["client_thread_busy_max"].Median)
-	if rate := e.newest.Topology.LineRateBps; rate > 0 {
-		share := c.Metrics["line_rate_share"].Median
-		if sent := c.Metrics["transfer_bytes_per_s"].Median; share == nil && sent != nil {
-			share = new(8 * *sent / rate)
-		}
-		add("wire", words.Figure("bit/s", rate), share)
-	}
-	add("server", e.machine, c.Metrics["server_cores_busy"].Median)
-	return e.chart(r.draw("setup"), ""), nil
 }
 
 // A Table is one as the template table.html places it. A chart is a table with a column of marks.

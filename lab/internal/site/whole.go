@@ -139,7 +139,7 @@ func (s *Site) contentPages(corrections []*Correction) (map[string]*contentPage,
 			}
 		}
 		if of := s.claims(p.Experiments); len(of) > 0 {
-			out.Claims, out.Tally = words.Count(len(of), "claim"), count(of)
+			out.Claims, out.Tally = words.Count(len(of), "claim"), tally(of)
 		}
 		moved, notices, err := p.compare(claims)
 		if err != nil {
@@ -267,8 +267,8 @@ type Counted struct {
 // order is that of verdicts in a tally.
 var order = []verdict.Verdict{verdict.Confirmed, verdict.Refuted, verdict.Open, verdict.NotApplicable, ""}
 
-// count counts verdicts, without those that no claim has.
-func count(claims []claimPage) (out []Counted) {
+// tally counts verdicts, without those that no claim has.
+func tally(claims []claimPage) (out []Counted) {
 	for _, v := range order {
 		if n := strict.Count(claims, func(c claimPage) bool { return c.Verdict == v }); n > 0 {
 			out = append(out, Counted{v, n})
@@ -310,7 +310,7 @@ func (s *Site) record() Record {
 		if len(owned) == 0 {
 			continue
 		}
-		t := Tally{Title: words.Count(len(owned), of.one, of.many), Counts: count(owned)}
+		t := Tally{Title: words.Count(len(owned), of.one, of.many), Counts: tally(owned)}
 		from := 0.0
 		for _, c := range t.Counts {
 			to := from + 100*float64(c.N)/float64(len(owned))
