@@ -2,7 +2,6 @@ package site
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -12,10 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -126,8 +122,8 @@ func (s *Site) entryOf(x *experiment.Experiment) *Link {
 
 // claim says of a claim what the evidence shown says, and that of each machine.
 func (s *Site) claim(x *experiment.Experiment, c experiment.Claim, e *evidence, runs []*results.File) claimPage {
-	p := claimPage{ID: c.ID, Kind: string(c.Kind), Text: c.Text, Owner: c.Owner, Criterion: criterionOf(c),
-		Needs: needsOf(c.Needs), Why: c.Why, Commit: written(x, c, runs), on: map[string]verdict.Claim{}}
+	p := claimPage{ID: c.ID, Kind: string(c.Kind), Text: c.Text, Owner: c.Owner, Criterion: verdict.Criterion(c),
+		Needs: verdict.Needs(c.Needs), Why: c.Why, Commit: written(x, c, runs), on: map[string]verdict.Claim{}}
 	if e != nil {
 		of, _ := e.Claim(c.ID)
 		p.Verdict, p.Reason, p.Effects = of.Verdict, of.Reason, of.Effects
@@ -194,69 +190,3 @@ func (s *Site) listRuns(runs []*results.File) *Table {
 
 // machinePath is where a machine is described.
 func machinePath(id string) string { return "machines/#" + id }
-
-// criterionOf says in words what makes a claim hold, to continue "holds if".
-func criterionOf(c experiment.Claim) string {
-	what, over, where := words.Metric(c.Metric), setting.Phrase(c.Over), ""
-	if at := setting.LimitTo(c.Where); at != "" {
-		where = at + ", "
-	}
-	levels := strict.Map(c.Compared, setting.LevelPhrase)
-	all := "all levels of " + over
-	if levels != nil {
-		all = fmt.Sprintf("the levels %s of %s", words.List(levels), over)
-	}
-	switch c.Kind {
-	case experiment.Flat:
-		return fmt.Sprintf("%sbetween any two of %s, %s at the one is at most %s above that at the other", where, all, what,
-			words.Percent(*c.Margin))
-	case experiment.Monotonic:
-		return fmt.Sprintf("%sfrom step to step of %s, %s falls by at most %s, and the last is above the first", where, all, what,
-			words.Percent(*c.Margin))
-	case experiment.Bound:
-		return where + words.Resource(c.Bound) + " alone is the bottleneck of most blocks"
-	case experiment.Share:
-		doc := profile.Kind(c.Profile).Doc()
-		return fmt.Sprintf("%sthe %s gives %s %s of its %s", where, doc.Name, c.Subject(), barsOf(c, words.Percent), doc.Per)
-	case experiment.Value:
-		m, _ := metric.Lookup(c.Metric)
-		print := func(v float64) string { return words.Figure(string(m.Unit), v) }
-		return fmt.Sprintf("%s%s is %s", where, what, barsOf(c, print))
-	}
-	if levels == nil {
-		levels = []string{"at its first", "at its last level"}
-	}
-	return fmt.Sprintf("%s%s where %s is %s, over that where it is %s, is %s", where, what, over, levels[1], levels[0],
-		barsOf(c, words.Number))
-}
-
-// barsOf says what a claim's bars ask for.
-func barsOf(c experiment.Claim, print func(float64) string) string {
-	low, high := c.Edges()
-	switch {
-	case c.Equals != "":
-		return strings.TrimSuffix(fmt.Sprintf("the level set for %s plus %d", setting.Phrase(c.Equals), c.Plus), " plus 0")
-	case low == high:
-		return print(low)
-	case c.AtMost == nil:
-		return "at least " + print(low)
-	case c.AtLeast == nil:
-		return "at most " + print(high)
-	}
-	return "at least " + print(low) + " and at most " + print(high)
-}
-
-// needsOf says a claim's preconditions in words; empty without any.
-func needsOf(n experiment.Needs) string {
-	var out []string
-	if n.Bound != "" {
-		out = append(out, words.Resource(n.Bound)+" as the bottleneck")
-	}
-	if n.LineRate {
-		out = append(out, "a wire of known line rate")
-	}
-	if n.Cores > 0 {
-		out = append(out, fmt.Sprintf("at least %d cores", n.Cores))
-	}
-	return words.List(out)
-}

@@ -1,4 +1,4 @@
-package site
+package verdict
 
 import (
 	"testing"
@@ -47,7 +47,7 @@ claims = [{ id = "c", text = "t", why = "Made up.", `+c.claim+` }]
 			t.Errorf("%s: %v", c.claim, err)
 			continue
 		}
-		if says, needs := criterionOf(x.Claims[0]), needsOf(x.Claims[0].Needs); says != c.says || needs != c.needs {
+		if says, needs := Criterion(x.Claims[0]), Needs(x.Claims[0].Needs); says != c.says || needs != c.needs {
 			t.Errorf("%q, %q", says, needs)
 		}
 	}
