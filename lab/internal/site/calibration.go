@@ -24,11 +24,12 @@ type pair struct {
 	is   map[string]float64
 }
 
-// What a pair has, and the verdicts in the order of their columns, those first that took a time.
+// pairFigures are the numbers that a pair has, and calls the verdicts in words.
 var (
 	pairFigures = strings.Fields("margin budget_s cost_s share duration_s known known_low known_high counted " +
 		"counted_low counted_high")
-	pairEnds = []compare.Verdict{compare.Dearer, compare.Same, compare.Cheaper, compare.Undecided, compare.Invalid}
+	calls = map[compare.Verdict]string{compare.Dearer: "costs more", compare.Same: "the same", compare.Cheaper: "costs less",
+		compare.Undecided: "not decided", compare.Invalid: "no verdict"}
 )
 
 // calibrations has a table for each machine and way of asking, with a row for each planted share. It reads
@@ -47,7 +48,7 @@ func calibrations(file []byte) (all []*Table, err error) {
 				return nil, fmt.Errorf("line %d: %s is %q and no number", n+2, name, line[i])
 			}
 		}
-		if !slices.Contains(pairEnds, compare.Verdict(p.text["verdict"])) {
+		if calls[p.verdict()] == "" {
 			return nil, fmt.Errorf("line %d: verdict is %q", n+2, p.text["verdict"])
 		}
 		title := fmt.Sprintf("%s, within %s, in %s at most", p.text["machine"], words.Percent(p.is["margin"]),
@@ -56,8 +57,8 @@ func calibrations(file []byte) (all []*Table, err error) {
 			title += fmt.Sprintf(", beside %s of a core", words.Number(p.is["beside"]))
 		}
 		if asked[title] == nil {
-			all = append(all, &Table{Class: "figures cards", Title: title, Heads: heads("Planted", "Pairs", "Costs more",
-				"The same", "Costs less", "Not decided", "No verdict", "False", "Median time", "Longest")})
+			all = append(all, &Table{Class: "figures cards", Title: title, Heads: heads("Planted", "Pairs", "Verdicts",
+				"False", "Median time", "Longest")})
 		}
 		asked[title] = append(asked[title], p)
 	}
@@ -74,32 +75,29 @@ func calibrations(file []byte) (all []*Table, err error) {
 
 // planted is the row of the pairs of one share.
 func planted(pairs []pair) Row {
-	count := func(n int) Cell { return Cell{Text: strconv.Itoa(n)} }
-	known := fmt.Sprintf("%s by its steps, %s as counted", pairs[0].span("known"), pairs[0].span("counted"))
-	cells := []Cell{{Head: true, Text: words.Percent(pairs[0].is["share"]) + " planted", Below: known}, count(len(pairs))}
-	took := []float64(nil)
-	for i, v := range pairEnds {
-		of := strict.Filter(pairs, func(p pair) bool { return p.text["verdict"] == string(v) })
-		if cells = append(cells, count(len(of))); i < 3 {
-			took = append(took, strict.Map(of, func(p pair) float64 { return p.is["duration_s"] })...)
+	said, took := map[string]int{}, []float64(nil)
+	for _, p := range pairs {
+		if said[calls[p.verdict()]]++; p.verdict() != compare.Undecided && p.verdict() != compare.Invalid {
+			took = append(took, p.is["duration_s"])
 		}
 	}
-	median, longest := Cell{}, Cell{}
+	known := fmt.Sprintf("%s by its steps, %s as counted", pairs[0].span("known"), pairs[0].span("counted"))
+	row := Row{Cells: []Cell{{Head: true, Text: words.Percent(pairs[0].is["share"]) + " planted", Below: known},
+		{Text: strconv.Itoa(len(pairs))}, {Text: words.Tally(said, true)}, {Text: strconv.Itoa(strict.Count(pairs, pair.wrong))},
+		{}, {}}}
 	if len(took) > 0 {
-		median.Text, longest.Text = seconds(stats.Median(took)), seconds(slices.Max(took))
+		row.Cells[4].Text, row.Cells[5].Text = seconds(stats.Median(took)), seconds(slices.Max(took))
 	}
-	return Row{Cells: append(cells, count(strict.Count(pairs, pair.wrong)), median, longest)}
+	return row
 }
+
+func (p pair) verdict() compare.Verdict { return compare.Verdict(p.text["verdict"]) }
 
 // wrong tells whether a verdict is false, by the least that the plant may be.
 func (p pair) wrong() bool {
-	switch compare.Verdict(p.text["verdict"]) {
-	case compare.Dearer:
-		return p.is["share"] == 0
-	case compare.Same:
-		return p.is["known_low"] > p.is["margin"]
-	}
-	return p.text["verdict"] == string(compare.Cheaper)
+	v := p.verdict()
+	return v == compare.Cheaper || v == compare.Dearer && p.is["share"] == 0 ||
+		v == compare.Same && p.is["known_low"] > p.is["margin"]
 }
 
 // span is a share with its interval, to a hundredth of a percent.

@@ -33,8 +33,9 @@ func TestWhatIsFalseIsCounted(t *testing.T) {
 		all[0].Caption != "4 of 11 verdicts were false. With nothing planted a request cost 20 µs" {
 		t.Fatalf("%q %q, %v", all[0].Title, all[0].Caption, err)
 	}
-	for i, want := range []string{"0\u00a0% planted|5|1|2|1|1|0|2|25 s|50 s", "1\u00a0% planted|3|1|1|1|0|0|1|20 s|30 s",
-		"3.1\u00a0% planted|3|1|1|0|0|1|1|15 s|20 s"} {
+	for i, want := range []string{"0\u00a0% planted|5|the same 2, costs less 1, costs more 1, not decided 1|2|25 s|50 s",
+		"1\u00a0% planted|3|costs less 1, costs more 1, the same 1|1|20 s|30 s",
+		"3.1\u00a0% planted|3|costs more 1, no verdict 1, the same 1|1|15 s|20 s"} {
 		cells := all[0].Rows[i].Cells
 		if got := strings.Join(strict.Map(cells, func(c Cell) string { return c.Text }), "|"); got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,8 +51,6 @@ type claimPage struct {
 	Effects   []verdict.Effect `json:"effects,omitempty"`  // its comparisons, as decided
 	Compared  *Table           `json:"compared,omitempty"` // the same to look at
 	Machines  *Table           `json:"machines,omitempty"` // what each machine says, if there are several
-
-	on map[string]verdict.Claim // by machine
 }
 
 // A Withdrawn is a claim that left the count.
@@ -123,7 +122,7 @@ func (s *Site) entryOf(x *experiment.Experiment) *Link {
 // claim says of a claim what the evidence shown says, and that of each machine.
 func (s *Site) claim(x *experiment.Experiment, c experiment.Claim, e *evidence, runs []*results.File) claimPage {
 	p := claimPage{ID: c.ID, Kind: string(c.Kind), Text: c.Text, Owner: c.Owner, Criterion: verdict.Criterion(c),
-		Needs: verdict.Needs(c.Needs), Why: c.Why, Commit: written(x, c, runs), on: map[string]verdict.Claim{}}
+		Needs: verdict.Needs(c.Needs), Why: c.Why, Commit: written(x, c, runs)}
 	if e != nil {
 		of, _ := e.Claim(c.ID)
 		p.Verdict, p.Reason, p.Effects = of.Verdict, of.Reason, of.Effects
@@ -131,22 +130,34 @@ func (s *Site) claim(x *experiment.Experiment, c experiment.Claim, e *evidence, 
 			p.Compared = e.compare(c, of.Effects).draw("")
 		}
 	}
+	head := []string{x.Entry, x.Name, c.ID, p.Kind, string(c.Owner), c.Text}
 	machines := &Table{Class: "cards", Caption: "What each machine says", Heads: heads("Machine", "Verdict", "Ratio", "Blocks")}
 	for _, id := range slices.Sorted(maps.Keys(s.evidence[x.Name])) {
 		of, has := s.evidence[x.Name][id].Claim(c.ID)
 		if !has {
 			continue
 		}
-		p.on[id] = of
-		ratio := deciding(of).Words
+		e, ratio := deciding(of), deciding(of).Words
+		s.ledger = append(s.ledger, slices.Concat(head, []string{id, s.evidence[x.Name][id].Run, string(of.Verdict),
+			strconv.Itoa(of.Blocks), strconv.Itoa(of.For), strconv.Itoa(of.Against), digits(e.Ratio), digits(e.Low), digits(e.High)}))
 		machines.Rows = append(machines.Rows, Row{Cells: []Cell{{Head: true, Text: s.machines[id], To: machinePath(id)},
 			{Verdict: of.Verdict, Below: words.UpperFirst(of.Reason) + "."}, {Text: ratio.Text, Note: ratio.Interval},
 			{Text: words.Thousands(of.Blocks)}}})
 	}
 	if len(machines.Rows) > 1 {
 		p.Machines = machines
+	} else if len(machines.Rows) == 0 {
+		s.ledger = append(s.ledger, slices.Concat(head, make([]string, 9)))
 	}
 	return p
+}
+
+// digits are those of a number; none of 0, which is not known.
+func digits(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
 // deciding is the comparison that decides a claim; empty without any.

@@ -24,11 +24,10 @@ type figure struct {
 	Title string `toml:"title"`
 	Note  string `toml:"note"`
 	// Exp is an experiment. A figure has a chart for each table of a text that the experiment repeats, and one of
-	// the evidence that pages show. Source is "published" or "measured" for one of the two, and Table names one
-	// table, as "06b-s". Levels are those of the conditions to show.
+	// the evidence that pages show. Source is "published" or "measured" for one of the two, or one table's name, as
+	// "06b-s". Levels are those of the conditions to show.
 	Exp    string         `toml:"exp"`
 	Source string         `toml:"source"`
-	Table  string         `toml:"table"`
 	Levels map[string]any `toml:"levels"`
 
 	// Bars may be of several metrics of one unit, or of servers in the order of their figures.
@@ -81,6 +80,9 @@ func (s *Site) draw(f figure) (*Figure, error) {
 			return nil, err
 		}
 	}
+	if f.Claim != "" {
+		f.Source = "measured"
+	}
 	drawn := &Figure{Title: f.Title, Note: strings.TrimSpace(f.Note + " " + of.note)}
 	all, err := s.choose(f)
 	for _, e := range all {
@@ -112,15 +114,17 @@ func (s *Site) choose(f figure) (all []*evidence, err error) {
 	case s.x[f.Exp] == nil:
 		return nil, fmt.Errorf("exp: lab/experiments/%s.toml is missing", f.Exp)
 	}
-	if f.Claim == "" && f.Source != "measured" {
+	switch names := strict.Map(s.printed[f.Exp], func(e *evidence) string { return e.published }); f.Source {
+	case "measured":
+	case "", "published":
 		all = slices.Clone(s.printed[f.Exp])
-	}
-	if f.Table != "" {
-		names := strict.Map(all, func(e *evidence) string { return e.published })
-		if all = strict.Filter(all, func(e *evidence) bool { return e.published == f.Table }); len(all) == 0 {
-			return nil, fmt.Errorf("%s has no table %q; %s", f.Exp, f.Table, strict.Instead(f.Table, names))
+	default:
+		all = strict.Filter(s.printed[f.Exp], func(e *evidence) bool { return e.published == f.Source })
+		if len(all) == 0 {
+			return nil, fmt.Errorf("%s has no table %q; %s", f.Exp, f.Source, strict.Instead(f.Source, names))
 		}
-	} else if e := s.shown[f.Exp]; e != nil && f.Source != "published" {
+	}
+	if e := s.shown[f.Exp]; e != nil && (f.Source == "" || f.Source == "measured") {
 		all = append(all, e)
 	}
 	for i, e := range all {

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -34,6 +35,7 @@ type Site struct {
 	printed  map[string][]*evidence          // by experiment: the tables of texts that it repeats
 	files    map[string][]byte               // by the path in derived/
 	x        map[string]*experimentPage      // by experiment
+	ledger   [][]string                      // a line for each claim and machine; for a claim that none measured one without
 	keys     map[string]map[string]Number    // of references that have a key alone: by subject and key
 	queries  map[string]query                // of the other subjects of references
 }
@@ -47,7 +49,8 @@ func Make(root journal.Root) (*Site, error) {
 	s := &Site{Journal: j, machines: machineNames(j.Hosts), entries: map[string]*Entry{},
 		evidence: map[string]map[string]*evidence{},
 		shown:    map[string]*evidence{}, printed: map[string][]*evidence{}, files: map[string][]byte{},
-		x: map[string]*experimentPage{}}
+		x:      map[string]*experimentPage{},
+		ledger: [][]string{strings.Fields("entry experiment claim kind whose text host run verdict blocks for against ratio low high")}}
 	for _, step := range []func() error{s.readPages, s.decide, s.experiments, s.whole, s.numbers} {
 		if err := step(); err != nil {
 			return nil, err

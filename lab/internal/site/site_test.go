@@ -184,7 +184,7 @@ over = "write_buffer"
 name = "table"
 kind = "bars"
 exp = "90-states"
-table = "97-t"
+source = "97-t"
 metric = "throughput_rps"
 levels = {write_buffer = 4096}
 [[figures]]
@@ -467,7 +467,7 @@ func TestAPageThatNamesWhatIsNotThereIsRefused(t *testing.T) {
 		figure("kind = \"lines\"\nexp = \"90-states\"\nmetric = \"throughput_rps\""):                       "no run of 90-states has throughput_rps",
 		figure("kind = \"bars\"\nexp = \"90-states\"\nmetric = \"throughput_rbs\""):                        `there is no metric "throughput_rbs"`,
 		figure("kind = \"bars\"\nexp = \"x\"\nmetric = \"errors\""):                                        "lab/experiments/x.toml is missing",
-		figure("kind = \"bars\"\nexp = \"90-states\"\nmetric = \"errors\"\ntable = \"90-s\""):              `90-states has no table "90-s"`,
+		figure("kind = \"bars\"\nexp = \"90-states\"\nmetric = \"errors\"\nsource = \"90-s\""):             `90-states has no table "90-s"`,
 		figure("kind = \"bars\"\nexp = \"90-states\"\nmetric = \"send_lag_p99_s\""):                        "no run of 90-states has send_lag_p99_s; for what nobody",
 		figure("kind = \"ratios\"\nexp = \"90-states\"\nclaim = \"else\""):                                 `has no claim "else" that compares levels`,
 		figure("kind = \"bars\"\nexp = \"90-states\"\nmetric = \"errors\"\nlevels = {write_buffer = 1.5}"): "levels: write_buffer: 1.5 is not a level",

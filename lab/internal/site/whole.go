@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -89,9 +88,11 @@ func (s *Site) whole() error {
 	for _, v := range order {
 		meanings[string(v)] = v.Meaning()
 	}
-	if s.files["data/ledger.csv"], err = s.ledger(); err != nil {
+	var ledger bytes.Buffer
+	if err := csv.NewWriter(&ledger).WriteAll(strict.Map(s.ledger, strict.Cells)); err != nil {
 		return err
 	}
+	s.files["data/ledger.csv"] = ledger.Bytes()
 	return s.encode("site.json", map[string]any{"updated": updated, "pages": pages, "corrections": corrections,
 		"record": s.record(), "machines": s.listMachines(), "verdicts": meanings, "gates": gate.All, "works": profile.Works(),
 		"names": names(), "simulation": verdict.Simulation, "calibration": measured})
@@ -156,7 +157,7 @@ func (s *Site) contentPages(corrections []*Correction) (map[string]*contentPage,
 		}
 		for _, n := range numbers {
 			if a, ok := strict.Find(s.Audits, func(a *audit.File) bool { return a.Entry == n.Number }); ok {
-				out.Audits = append(out.Audits, s.audit(a, n, len(out.Audits) > 0, len(numbers) > 1))
+				out.Audits = append(out.Audits, s.audit(a, n, len(out.Audits) > 0))
 			}
 		}
 		for _, f := range p.Figures {
@@ -205,13 +206,9 @@ func (s *Site) corrections() (all []*Correction, err error) {
 	return all, nil
 }
 
-// audit lays out the findings of an entry's audit; later says that the page has others before it, and several that the
-// page tells of several entries.
-func (s *Site) audit(a *audit.File, n *Entry, later, several bool) Audit {
-	out, of := Audit{Entry: a.Entry, Title: "What the figures imply", ID: "audit"}, ""
-	if several {
-		out.Title, of = "What the figures of "+n.Said+" imply", " ("+n.Said+")"
-	}
+// audit lays out the findings of an entry's audit; later says that the page has others before it.
+func (s *Site) audit(a *audit.File, n *Entry, later bool) Audit {
+	out := Audit{Entry: a.Entry, Title: "What the figures of " + n.Said + " imply", ID: "audit"}
 	if later {
 		out.ID += "-" + n.Number
 	}
@@ -235,10 +232,9 @@ func (s *Site) audit(a *audit.File, n *Entry, later, several bool) Audit {
 		return t
 	}
 	out.Disagree, out.Agree = table(false), table(true)
-	out.Disagree.Caption = fmt.Sprintf("%d of %s disagree with what others make of them%s", len(out.Disagree.Rows),
-		words.Count(len(a.Findings), "figure"), of)
-	out.Agree.Caption = words.Count(len(out.Agree.Rows), "figure agrees", "figures agree") +
-		" with what others make of them" + of
+	of := " with what others make of them (" + n.Said + ")"
+	out.Disagree.Caption = fmt.Sprintf("%d of %s disagree", len(out.Disagree.Rows), words.Count(len(a.Findings), "figure")) + of
+	out.Agree.Caption = words.Count(len(out.Agree.Rows), "figure agrees", "figures agree") + of
 	return out
 }
 
@@ -351,63 +347,22 @@ func (s *Site) record() Record {
 	return r
 }
 
-// ledger has one line for each claim and machine; a claim that no machine measured has a line without one.
-func (s *Site) ledger() ([]byte, error) {
-	const names = "entry experiment claim kind whose text host run verdict blocks for against ratio low high"
-	lines := [][]string{strings.Fields(names)}
-	known := func(v float64) string {
-		if v == 0 {
-			return ""
-		}
-		return strconv.FormatFloat(v, 'g', -1, 64)
-	}
-	for _, x := range s.Experiments {
-		for _, c := range s.x[x.Name].Claims {
-			head := []string{x.Entry, x.Name, c.ID, c.Kind, string(c.Owner), c.Text}
-			if len(c.on) == 0 {
-				lines = append(lines, slices.Concat(head, make([]string, 9)))
-			}
-			for _, id := range slices.Sorted(maps.Keys(c.on)) {
-				on, e := c.on[id], deciding(c.on[id])
-				lines = append(lines, slices.Concat(head, []string{id, s.evidence[x.Name][id].Run, string(on.Verdict),
-					strconv.Itoa(on.Blocks), strconv.Itoa(on.For), strconv.Itoa(on.Against),
-					known(e.Ratio), known(e.Low), known(e.High)}))
-			}
-		}
-	}
-	var b bytes.Buffer
-	err := csv.NewWriter(&b).WriteAll(strict.Map(lines, strict.Cells))
-	return b.Bytes(), err
-}
-
 // listMachines lists the machines, those that measured first, as a plain table.
 func (s *Site) listMachines() *Table {
 	t := &Table{Class: "figures cards", Caption: "Machines and what is known of them", Heads: heads("Machine", "CPU", "Cores", "Memory",
-		"System", "Interface", "Line rate", "Runs", "Decided")}
+		"System", "Interface", "Line rate", "Runs")}
 	for _, id := range slices.Sorted(maps.Keys(s.Hosts)) {
 		h := s.Hosts[id]
 		runs := strict.Count(s.Runs, func(r *results.File) bool { return r.Hosts.Server == id })
-		decided, asked := 0, 0
-		for _, of := range s.evidence {
-			if e := of[id]; e != nil {
-				asked += len(e.Claims)
-				decided += strict.Count(e.Claims, func(c verdict.Claim) bool {
-					return c.Verdict == verdict.Confirmed || c.Verdict == verdict.Refuted
-				})
-			}
-		}
-		nic, score := h.NIC, ""
+		nic := h.NIC
 		if h.NICQueues > 0 {
 			nic += ", " + words.Count(h.NICQueues, "queue")
-		}
-		if asked > 0 {
-			score = fmt.Sprintf("%d of %s", decided, words.Count(asked, "claim"))
 		}
 		t.Rows = append(t.Rows, Row{ID: id, Cells: []Cell{{Head: true, Text: s.machines[id], To: "#" + id, Below: h.Note},
 			{Text: h.CPU, Note: strings.TrimSpace(h.CPUVersion + " " + h.Arch), Below: h.Caches},
 			{Text: known("", float64(h.Cores)), Note: map[string]string{"yes": "virtual"}[h.Virtual]},
 			{Text: known("B", float64(h.MemoryBytes))}, {Text: strings.TrimSpace(h.OS + " " + h.Kernel)}, {Text: nic},
-			{Text: known("bit/s", h.LineRateBps)}, {Text: known("", float64(runs))}, {Text: score}}})
+			{Text: known("bit/s", h.LineRateBps)}, {Text: known("", float64(runs))}}})
 	}
 	slices.SortStableFunc(t.Rows, func(a, b Row) int { // "" comes last
 		return cmp.Compare(len(b.Cells[7].Text), len(a.Cells[7].Text))
