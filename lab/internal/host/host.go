@@ -350,3 +350,17 @@ func Memory(root string) int64 {
 	_, _ = fmt.Sscanf(value(machine.Read(root, "proc/meminfo"), "MemTotal"), "%f kB", &kib)
 	return int64(math.Ceil(kib/(1<<20))) << 30
 }
+
+// Names names machines as pages do. Those of one model have their ids beside the name.
+func Names(all map[string]*Profile) map[string]string {
+	names := map[string]string{}
+	for id, h := range all {
+		names[id] = h.Name
+		for other, o := range all {
+			if other != id && o.Name == h.Name {
+				names[id] = h.Name + " (" + id + ")"
+			}
+		}
+	}
+	return names
+}

@@ -1,6 +1,9 @@
 package host
 
-import "testing"
+import (
+	"maps"
+	"testing"
+)
 
 func TestSameLooksAtTheMachineAndNotAtItsName(t *testing.T) {
 	base := Profile{
@@ -33,5 +36,13 @@ func TestSameLooksAtTheMachineAndNotAtItsName(t *testing.T) {
 		if base.Same(q) != c.want || q.Same(base) != c.want {
 			t.Errorf("with another %s: the same is %v and %v, want %v", name, base.Same(q), q.Same(base), c.want)
 		}
+	}
+}
+
+func TestTwoMachinesOfOneModelHaveTwoNames(t *testing.T) {
+	got := Names(map[string]*Profile{"a-1": {ID: "a-1", Name: "A CPU"}, "a-2": {ID: "a-2", Name: "A CPU"},
+		"b": {ID: "b", Name: "B CPU"}})
+	if want := map[string]string{"a-1": "A CPU (a-1)", "a-2": "A CPU (a-2)", "b": "B CPU"}; !maps.Equal(got, want) {
+		t.Errorf("%v", got)
 	}
 }

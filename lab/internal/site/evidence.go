@@ -8,13 +8,9 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/medians"
-	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -105,7 +101,7 @@ func (s *Site) texts() error {
 				published: a.Entry + "-" + t.ID, machine: s.machines[t.Host],
 				newest: &results.File{Settings: t.Settings, Topology: experiment.Topology{LineRateBps: t.LineRateBps}}}
 			for _, r := range t.Rows {
-				e.add(r.ID, r.Levels, r.Figures, r.Bound)
+				e.Conditions = medians.Add(e.Conditions, r.ID, r.Levels, r.Figures, r.Bound)
 			}
 			e.sort()
 			s.printed[x.Name] = append(s.printed[x.Name], e)
@@ -113,28 +109,6 @@ func (s *Site) texts() error {
 	}
 	s.queries = s.subjects()
 	return nil
-}
-
-// add adds a row that a text printed. Rows of the same levels are one condition, which has their medians: of figures
-// one of which is only known to be below a limit, that limit.
-func (e *evidence) add(id string, levels setting.Levels, figures map[string]medians.Figure, bound gate.Bound) {
-	i := slices.IndexFunc(e.Conditions, func(c medians.Summary) bool { return c.Levels.Key() == levels.Key() })
-	if i < 0 {
-		i = len(e.Conditions)
-		e.Conditions = append(e.Conditions, medians.Summary{ID: id, Levels: levels, Bounds: map[string]int{},
-			Metrics: map[string]medians.Figure{}})
-	}
-	c := &e.Conditions[i]
-	c.Trials++
-	c.Bounds[string(bound)]++
-	for name, f := range figures {
-		if was, again := c.Metrics[name]; again && was.Median != nil && f.Median != nil {
-			f = medians.Figure{N: was.N + 1, Median: new(stats.Median([]float64{*was.Median, *f.Median}))}
-		} else if again && f.Median != nil {
-			f = was
-		}
-		c.Metrics[name] = f
-	}
 }
 
 // sort orders the conditions by their levels.
@@ -173,46 +147,4 @@ func (e *evidence) name(levels setting.Levels) string {
 		parts = append(parts, level)
 	}
 	return cmp.Or(strings.Join(parts, ", "), "all trials")
-}
-
-// printFigure writes a figure of a metric with its unit, and its interval.
-func printFigure(f medians.Figure, name string) words.Words {
-	m, _ := metric.Lookup(name)
-	switch {
-	case f.Printed != "":
-		return words.Words{Text: f.Printed}
-	case f.Below != nil:
-		return words.Words{Text: "<" + words.Figure(string(m.Unit), *f.Below)}
-	case f.Median == nil:
-		return words.Words{}
-	}
-	return words.Measured(string(m.Unit), *f.Median, f.Low, f.High)
-}
-
-// clientFull tells whether a condition's figures are those of a client at its limit: in most of its trials the client
-// was full and the server was not.
-func clientFull(c medians.Summary) bool {
-	all, client := 0, 0
-	for bound, n := range c.Bounds {
-		all += n
-		met := strings.Split(bound, "+")
-		if slices.Contains(met, string(gate.BoundClientCPU)) && !slices.Contains(met, string(gate.BoundServerCPU)) {
-			client += n
-		}
-	}
-	return 2*client > all
-}
-
-// machineNames names machines as pages do. Those of one model have their ids beside the name.
-func machineNames(all map[string]*host.Profile) map[string]string {
-	names := map[string]string{}
-	for id, h := range all {
-		names[id] = h.Name
-		for other, o := range all {
-			if other != id && o.Name == h.Name {
-				names[id] = h.Name + " (" + id + ")"
-			}
-		}
-	}
-	return names
 }

@@ -392,7 +392,7 @@ func (q query) value() (Number, error) {
 	if f == nil {
 		return unmeasured, err
 	}
-	return Number{Text: printFigure(*f, q.names[0]).Text, Value: cmp.Or(f.Median, f.Below)}, nil
+	return Number{Text: f.Words(q.names[0]).Text, Value: cmp.Or(f.Median, f.Below)}, nil
 }
 
 // results is a table of figures, a row a condition.

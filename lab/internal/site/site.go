@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 )
 
@@ -46,7 +47,7 @@ func Make(root journal.Root) (*Site, error) {
 	if err = Refuse(faults, err); err != nil {
 		return nil, err
 	}
-	s := &Site{Journal: j, machines: machineNames(j.Hosts), entries: map[string]*Entry{},
+	s := &Site{Journal: j, machines: host.Names(j.Hosts), entries: map[string]*Entry{},
 		evidence: map[string]map[string]*evidence{},
 		shown:    map[string]*evidence{}, printed: map[string][]*evidence{}, files: map[string][]byte{},
 		x:      map[string]*experimentPage{},

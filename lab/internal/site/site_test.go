@@ -491,11 +491,11 @@ func TestRowsOfATextAreConditions(t *testing.T) {
 	limit := 0.001
 	e := &evidence{x: &experiment.Experiment{}, published: "97-t", File: &verdict.File{Date: "2026-06-01"}, machine: "A machine",
 		newest: &results.File{}}
-	e.add("c1", at(16), fig("4ms", 0.004), gate.BoundWire)
-	e.add("c2", at(2), fig("2ms", 0.002), gate.BoundUnknown)
-	e.add("c3", at(2), fig("4ms", 0.004), gate.BoundClientCPU)
-	e.add("c4", at(4), fig("3ms", 0.003), gate.BoundUnknown)
-	e.add("c5", at(4), map[string]medians.Figure{"latency_p50_s": {N: 1, Printed: "<1ms", Below: &limit}}, gate.BoundUnknown)
+	e.Conditions = medians.Add(e.Conditions, "c1", at(16), fig("4ms", 0.004), gate.BoundWire)
+	e.Conditions = medians.Add(e.Conditions, "c2", at(2), fig("2ms", 0.002), gate.BoundUnknown)
+	e.Conditions = medians.Add(e.Conditions, "c3", at(2), fig("4ms", 0.004), gate.BoundClientCPU)
+	e.Conditions = medians.Add(e.Conditions, "c4", at(4), fig("3ms", 0.003), gate.BoundUnknown)
+	e.Conditions = medians.Add(e.Conditions, "c5", at(4), map[string]medians.Figure{"latency_p50_s": {N: 1, Printed: "<1ms", Below: &limit}}, gate.BoundUnknown)
 	e.sort()
 	t1 := e.results([]string{"latency_p50_s", "errors"}, e.Conditions, "t-")
 	want := "2|3\u00a0ms|client-cpu 1, unknown 1; 4|<1ms|unknown 2; 16|4ms|wire"
@@ -523,14 +523,6 @@ func TestAnAxisHasRoundTicksAroundItsFigures(t *testing.T) {
 		if got := strings.Join(ticks, " "); got != want {
 			t.Errorf("axis up to %v: %s, want %s", most, got, want)
 		}
-	}
-}
-
-func TestTwoMachinesOfOneModelHaveTwoNames(t *testing.T) {
-	got := machineNames(map[string]*host.Profile{"a-1": {ID: "a-1", Name: "A CPU"}, "a-2": {ID: "a-2", Name: "A CPU"},
-		"b": {ID: "b", Name: "B CPU"}})
-	if want := map[string]string{"a-1": "A CPU (a-1)", "a-2": "A CPU (a-2)", "b": "B CPU"}; !maps.Equal(got, want) {
-		t.Errorf("%v", got)
 	}
 }
 

@@ -56,7 +56,7 @@ const clientBound = "client-bound"
 func (e *evidence) row(c medians.Summary, name string) (row, bool) {
 	m, _ := metric.Lookup(name)
 	fig, ok := c.Metrics[name]
-	said := printFigure(fig, name)
+	said := fig.Words(name)
 	out := row{label: e.name(c.Levels), value: said.Text, interval: said.Interval, at: fig.Median, of: []setting.Levels{c.Levels}}
 	switch {
 	case fig.Below != nil:
@@ -68,7 +68,7 @@ func (e *evidence) row(c medians.Summary, name string) (row, bool) {
 		out.value += fmt.Sprintf(", %.3g %%", 100**fig.Median/rate)
 	}
 	var says []string
-	if m.MeasuresClient && e.published == "" && clientFull(c) {
+	if m.MeasuresClient && e.published == "" && c.ClientFull() {
 		says = append(says, clientBound)
 	}
 	if c.Invalid > 0 {
@@ -356,7 +356,7 @@ func (e *evidence) results(metrics []string, of []medians.Summary, prefix string
 			head.Text += ", counted" // unlike the level of this name, which is the value asked for
 		}
 		add(head, func(c medians.Summary) Cell {
-			said := printFigure(c.Metrics[name], name)
+			said := c.Metrics[name].Words(name)
 			return Cell{Text: said.Text, Note: said.Interval}
 		})
 	}
