@@ -28,8 +28,8 @@ type pair struct {
 var (
 	pairFigures = strings.Fields("margin budget_s cost_s share duration_s known known_low known_high counted " +
 		"counted_low counted_high")
-	calls = map[compare.Verdict]string{compare.Dearer: "costs more", compare.Same: "the same", compare.Cheaper: "costs less",
-		compare.Undecided: "not decided", compare.Invalid: "no verdict"}
+	calls = map[compare.Verdict]string{compare.Dearer: "costs more", compare.Same: "the same",
+		compare.Cheaper: "costs less", compare.Undecided: "not decided", compare.Invalid: "no verdict"}
 )
 
 // calibrations has a table for each machine and way of asking, with a row for each planted share. It reads
@@ -83,8 +83,8 @@ func planted(pairs []pair) Row {
 	}
 	known := fmt.Sprintf("%s by its steps, %s as counted", pairs[0].span("known"), pairs[0].span("counted"))
 	row := Row{Cells: []Cell{{Head: true, Text: words.Percent(pairs[0].is["share"]) + " planted", Below: known},
-		{Text: strconv.Itoa(len(pairs))}, {Text: words.Tally(said, true)}, {Text: strconv.Itoa(strict.Count(pairs, pair.wrong))},
-		{}, {}}}
+		{Text: strconv.Itoa(len(pairs))}, {Text: words.Tally(said, true)},
+		{Text: strconv.Itoa(strict.Count(pairs, pair.wrong))}, {}, {}}}
 	if len(took) > 0 {
 		row.Cells[4].Text, row.Cells[5].Text = seconds(stats.Median(took)), seconds(slices.Max(took))
 	}

@@ -139,7 +139,8 @@ func (s *Site) claim(x *experiment.Experiment, c experiment.Claim, e *evidence, 
 		}
 		e, ratio := deciding(of), deciding(of).Words
 		s.ledger = append(s.ledger, slices.Concat(head, []string{id, s.evidence[x.Name][id].Run, string(of.Verdict),
-			strconv.Itoa(of.Blocks), strconv.Itoa(of.For), strconv.Itoa(of.Against), digits(e.Ratio), digits(e.Low), digits(e.High)}))
+			strconv.Itoa(of.Blocks), strconv.Itoa(of.For), strconv.Itoa(of.Against), digits(e.Ratio), digits(e.Low),
+			digits(e.High)}))
 		machines.Rows = append(machines.Rows, Row{Cells: []Cell{{Head: true, Text: s.machines[id], To: machinePath(id)},
 			{Verdict: of.Verdict, Below: words.UpperFirst(of.Reason) + "."}, {Text: ratio.Text, Note: ratio.Interval},
 			{Text: words.Thousands(of.Blocks)}}})

@@ -80,9 +80,6 @@ func (s *Site) draw(f figure) (*Figure, error) {
 			return nil, err
 		}
 	}
-	if f.Claim != "" {
-		f.Source = "measured"
-	}
 	drawn := &Figure{Title: f.Title, Note: strings.TrimSpace(f.Note + " " + of.note)}
 	all, err := s.choose(f)
 	for _, e := range all {
@@ -114,13 +111,14 @@ func (s *Site) choose(f figure) (all []*evidence, err error) {
 	case s.x[f.Exp] == nil:
 		return nil, fmt.Errorf("exp: lab/experiments/%s.toml is missing", f.Exp)
 	}
-	switch names := strict.Map(s.printed[f.Exp], func(e *evidence) string { return e.published }); f.Source {
-	case "measured":
-	case "", "published":
-		all = slices.Clone(s.printed[f.Exp])
+	printed := s.printed[f.Exp]
+	switch {
+	case f.Source == "measured" || f.Claim != "":
+	case f.Source == "" || f.Source == "published":
+		all = slices.Clone(printed)
 	default:
-		all = strict.Filter(s.printed[f.Exp], func(e *evidence) bool { return e.published == f.Source })
-		if len(all) == 0 {
+		if all = strict.Filter(printed, func(e *evidence) bool { return e.published == f.Source }); len(all) == 0 {
+			names := strict.Map(printed, func(e *evidence) string { return e.published })
 			return nil, fmt.Errorf("%s has no table %q; %s", f.Exp, f.Source, strict.Instead(f.Source, names))
 		}
 	}

@@ -36,10 +36,13 @@ type Site struct {
 	printed  map[string][]*evidence          // by experiment: the tables of texts that it repeats
 	files    map[string][]byte               // by the path in derived/
 	x        map[string]*experimentPage      // by experiment
-	ledger   [][]string                      // a line for each claim and machine; for a claim that none measured one without
+	ledger   [][]string                      // a line for each claim and machine; one without for what none measured
 	keys     map[string]map[string]Number    // of references that have a key alone: by subject and key
 	queries  map[string]query                // of the other subjects of references
 }
+
+// ledger names the columns of ledger.csv.
+const ledger = "entry experiment claim kind whose text host run verdict blocks for against ratio low high"
 
 // Make reads the journal and makes its site, without writing it. It ends at the first file with a fault, which it names.
 func Make(root journal.Root) (*Site, error) {
@@ -51,7 +54,7 @@ func Make(root journal.Root) (*Site, error) {
 		evidence: map[string]map[string]*evidence{},
 		shown:    map[string]*evidence{}, printed: map[string][]*evidence{}, files: map[string][]byte{},
 		x:      map[string]*experimentPage{},
-		ledger: [][]string{strings.Fields("entry experiment claim kind whose text host run verdict blocks for against ratio low high")}}
+		ledger: [][]string{strings.Fields(ledger)}}
 	for _, step := range []func() error{s.readPages, s.decide, s.experiments, s.whole, s.numbers} {
 		if err := step(); err != nil {
 			return nil, err

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -73,37 +72,30 @@ func (s *Site) whole() error {
 		return err
 	}
 	text, err := os.ReadFile(s.Root.Path("data", "calibration", "pairs.csv"))
-	if err != nil {
-		return err
-	}
-	measured, err := calibrations(text)
-	if err != nil {
+	measured, other := calibrations(text)
+	if err = cmp.Or(err, other); err != nil {
 		return fmt.Errorf("data/calibration/pairs.csv: %w", err)
 	}
 	updated := ""
 	for _, p := range pages {
 		updated = max(updated, p.Updated)
 	}
-	meanings := map[string]string{}
-	for _, v := range order {
-		meanings[string(v)] = v.Meaning()
-	}
-	var ledger bytes.Buffer
-	if err := csv.NewWriter(&ledger).WriteAll(strict.Map(s.ledger, strict.Cells)); err != nil {
-		return err
-	}
-	s.files["data/ledger.csv"] = ledger.Bytes()
-	return s.encode("site.json", map[string]any{"updated": updated, "pages": pages, "corrections": corrections,
-		"record": s.record(), "machines": s.listMachines(), "verdicts": meanings, "gates": gate.All, "works": profile.Works(),
-		"names": names(), "simulation": verdict.Simulation, "calibration": measured})
-}
-
-// names lists what experiments and texts can be written with, by kind.
-func names() map[string][]strict.Word {
+	meanings := strict.Map(order[:4], func(v verdict.Verdict) strict.Word {
+		return strict.Word{Name: string(v), Meaning: words.UpperFirst(v.Meaning()) + "."}
+	})
 	routes := strict.Map(route.All(), func(r route.Route) strict.Word {
 		return strict.Word{Name: r.Path, Meaning: words.UpperFirst(r.About) + "."}
 	})
-	return map[string][]strict.Word{"settings": setting.Docs(), "routes": routes, "checks": law.All, "metrics": metric.Words()}
+	var lines bytes.Buffer
+	if err := csv.NewWriter(&lines).WriteAll(strict.Map(s.ledger, strict.Cells)); err != nil {
+		return err
+	}
+	s.files["data/ledger.csv"] = lines.Bytes()
+	return s.encode("site.json", map[string]any{"updated": updated, "pages": pages, "corrections": corrections,
+		"record": s.record(), "machines": s.listMachines(), "verdicts": meanings, "gates": gate.All, "works": profile.Works(),
+		"names": map[string][]strict.Word{"settings": setting.Docs(), "routes": routes, "checks": law.All,
+			"metrics": metric.Words()},
+		"simulation": verdict.Simulation, "calibration": measured})
 }
 
 // contentPages makes what pages of content show, by the names of their files.
@@ -157,7 +149,7 @@ func (s *Site) contentPages(corrections []*Correction) (map[string]*contentPage,
 		}
 		for _, n := range numbers {
 			if a, ok := strict.Find(s.Audits, func(a *audit.File) bool { return a.Entry == n.Number }); ok {
-				out.Audits = append(out.Audits, s.audit(a, n, len(out.Audits) > 0))
+				out.Audits = append(out.Audits, s.audit(a, len(out.Audits) > 0))
 			}
 		}
 		for _, f := range p.Figures {
@@ -207,10 +199,10 @@ func (s *Site) corrections() (all []*Correction, err error) {
 }
 
 // audit lays out the findings of an entry's audit; later says that the page has others before it.
-func (s *Site) audit(a *audit.File, n *Entry, later bool) Audit {
-	out := Audit{Entry: a.Entry, Title: "What the figures of " + n.Said + " imply", ID: "audit"}
+func (s *Site) audit(a *audit.File, later bool) Audit {
+	out := Audit{Entry: a.Entry, Title: "What the figures of text " + a.Entry + " imply", ID: "audit"}
 	if later {
-		out.ID += "-" + n.Number
+		out.ID += "-" + a.Entry
 	}
 	table := func(agrees bool) *Table {
 		t := &Table{Class: "figures audit cards", Heads: heads("Where it is printed", "Printed", "Recomputed", "Rounding allows", "Law")}
@@ -232,8 +224,9 @@ func (s *Site) audit(a *audit.File, n *Entry, later bool) Audit {
 		return t
 	}
 	out.Disagree, out.Agree = table(false), table(true)
-	of := " with what others make of them (" + n.Said + ")"
-	out.Disagree.Caption = fmt.Sprintf("%d of %s disagree", len(out.Disagree.Rows), words.Count(len(a.Findings), "figure")) + of
+	of := " with what others make of them (text " + a.Entry + ")"
+	out.Disagree.Caption = fmt.Sprintf("%d of %s disagree%s", len(out.Disagree.Rows),
+		words.Count(len(a.Findings), "figure"), of)
 	out.Agree.Caption = words.Count(len(out.Agree.Rows), "figure agrees", "figures agree") + of
 	return out
 }
@@ -276,9 +269,7 @@ func tally(claims []claimPage) (out []Counted) {
 // claims lists those of some experiments.
 func (s *Site) claims(experiments []string) (all []claimPage) {
 	for _, name := range experiments {
-		if p := s.x[name]; p != nil {
-			all = append(all, p.Claims...)
-		}
+		all = append(all, s.x[name].Claims...)
 	}
 	return all
 }
@@ -286,12 +277,7 @@ func (s *Site) claims(experiments []string) (all []claimPage) {
 // record sums up all claims.
 func (s *Site) record() Record {
 	names := strict.Map(s.Experiments, func(x *experiment.Experiment) string { return x.Name })
-	all, machines := s.claims(names), map[string]bool{}
-	for _, of := range s.evidence {
-		for id := range of {
-			machines[id] = true
-		}
-	}
+	all, machines := s.claims(names), strict.Collect(s.Runs, func(r *results.File) string { return r.Hosts.Server })
 	r := Record{Title: words.Count(len(all), "claim") + ", on " + words.Count(len(machines), "machine")}
 	for _, of := range []struct {
 		owner     experiment.Owner
@@ -336,11 +322,9 @@ func (s *Site) record() Record {
 			}
 		}
 	}
-	place := func(r row) float64 { // for the middle of a ratio's interval
-		if r.at != nil {
-			return *r.at
-		}
-		return math.Sqrt(max(r.ends[0], 0.01) * min(r.ends[1], 100))
+	place := func(r row) float64 {
+		low, _ := reach([]row{{ends: r.ends}})
+		return *cmp.Or(r.at, &low)
 	}
 	slices.SortStableFunc(compared.all, func(a, b row) int { return cmp.Compare(place(a), place(b)) })
 	r.Compared = compared.draw("record")
@@ -354,14 +338,11 @@ func (s *Site) listMachines() *Table {
 	for _, id := range slices.Sorted(maps.Keys(s.Hosts)) {
 		h := s.Hosts[id]
 		runs := strict.Count(s.Runs, func(r *results.File) bool { return r.Hosts.Server == id })
-		nic := h.NIC
-		if h.NICQueues > 0 {
-			nic += ", " + words.Count(h.NICQueues, "queue")
-		}
 		t.Rows = append(t.Rows, Row{ID: id, Cells: []Cell{{Head: true, Text: s.machines[id], To: "#" + id, Below: h.Note},
 			{Text: h.CPU, Note: strings.TrimSpace(h.CPUVersion + " " + h.Arch), Below: h.Caches},
 			{Text: known("", float64(h.Cores)), Note: map[string]string{"yes": "virtual"}[h.Virtual]},
-			{Text: known("B", float64(h.MemoryBytes))}, {Text: strings.TrimSpace(h.OS + " " + h.Kernel)}, {Text: nic},
+			{Text: known("B", float64(h.MemoryBytes))}, {Text: strings.TrimSpace(h.OS + " " + h.Kernel)}, {Text: h.NIC,
+				Note: map[bool]string{true: words.Count(h.NICQueues, "queue")}[h.NICQueues > 0]},
 			{Text: known("bit/s", h.LineRateBps)}, {Text: known("", float64(runs))}}})
 	}
 	slices.SortStableFunc(t.Rows, func(a, b Row) int { // "" comes last
