@@ -344,16 +344,6 @@ func TestAPageIsOfOneMachine(t *testing.T) {
 	}
 }
 
-// What a page prints of the evidence is of all blocks: those of the chart, of the table, and of the claim.
-func TestAllFiguresAreOfAllBlocks(t *testing.T) {
-	s := site(t, small(t))
-	x := s.x["90-states"]
-	trials := x.Table.Rows[0].Cells[len(x.Table.Rows[0].Cells)-1].Text
-	if e := x.Claims[0].Effects[0]; e.Blocks != 26 || trials != "26" || !strings.HasSuffix(x.Evidence, "26 blocks") {
-		t.Errorf("%d blocks of the claim, %s trials of a row, %s", e.Blocks, trials, x.Evidence)
-	}
-}
-
 // The verdict and the interval beside it say one thing, in all evidence that there is.
 func TestNoPrintedIntervalContradictsItsVerdict(t *testing.T) {
 	s := site(t, archivetest.Repository)
