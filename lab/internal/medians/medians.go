@@ -24,6 +24,8 @@ type Summary struct {
 	Bounds   map[string]int // number of valid trials by bound
 	Metrics  map[string]Figure
 	Profiles []profile.Profile // by kind, each figure the median over the trials that have such a profile
+
+	printed map[string][]float64 // of a text: the figures of each row
 }
 
 // A Figure is a metric's median over a condition's valid trials.

@@ -17,16 +17,20 @@ func Add(all []Summary, id string, levels setting.Levels, figures map[string]Fig
 	i := slices.IndexFunc(all, func(s Summary) bool { return s.Levels.Key() == levels.Key() })
 	if i < 0 {
 		i = len(all)
-		all = append(all, Summary{ID: id, Levels: levels, Bounds: map[string]int{}, Metrics: map[string]Figure{}})
+		all = append(all, Summary{ID: id, Levels: levels, Bounds: map[string]int{}, Metrics: map[string]Figure{},
+			printed: map[string][]float64{}})
 	}
 	s := &all[i]
 	s.Trials++
 	s.Bounds[string(bound)]++
 	for name, f := range figures {
-		if was, again := s.Metrics[name]; again && was.Median != nil && f.Median != nil {
-			f = Figure{N: was.N + 1, Median: new(stats.Median([]float64{*was.Median, *f.Median}))}
-		} else if again && f.Median != nil {
+		if was, again := s.Metrics[name]; again && was.Below != nil {
 			f = was
+		} else if f.Median != nil {
+			s.printed[name] = append(s.printed[name], *f.Median)
+			if n := len(s.printed[name]); n > 1 {
+				f = Figure{N: n, Median: new(stats.Median(s.printed[name]))}
+			}
 		}
 		s.Metrics[name] = f
 	}

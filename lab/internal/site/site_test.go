@@ -477,11 +477,12 @@ func TestRowsOfATextAreConditions(t *testing.T) {
 	e.Conditions = medians.Add(e.Conditions, "c1", at(16), fig("4ms", 0.004), gate.BoundWire)
 	e.Conditions = medians.Add(e.Conditions, "c2", at(2), fig("2ms", 0.002), gate.BoundUnknown)
 	e.Conditions = medians.Add(e.Conditions, "c3", at(2), fig("4ms", 0.004), gate.BoundClientCPU)
+	e.Conditions = medians.Add(e.Conditions, "c3", at(2), fig("9ms", 0.009), gate.BoundUnknown)
 	e.Conditions = medians.Add(e.Conditions, "c4", at(4), fig("3ms", 0.003), gate.BoundUnknown)
 	e.Conditions = medians.Add(e.Conditions, "c5", at(4), map[string]medians.Figure{"latency_p50_s": {N: 1, Printed: "<1ms", Below: &limit}}, gate.BoundUnknown)
 	e.sort()
 	t1 := e.results([]string{"latency_p50_s", "errors"}, e.Conditions, "t-")
-	want := "2|3\u00a0ms|client-cpu 1, unknown 1; 4|<1ms|unknown 2; 16|4ms|wire"
+	want := "2|4\u00a0ms|unknown 2, client-cpu 1; 4|<1ms|unknown 2; 16|4ms|wire"
 	var rows []string
 	for _, r := range t1.Rows {
 		rows = append(rows, strings.Join(strict.Map(r.Cells, func(c Cell) string { return c.Text }), "|"))
