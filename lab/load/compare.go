@@ -2,7 +2,9 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 )
 
@@ -18,7 +20,7 @@ type Bodies interface {
 }
 
 const (
-	firstInFull = 32 // so many first answers of a target are compared in full
+	firstInFull = 32 // so many first answers of a target are compared in full, and are the fewest that tell what is wrong
 	// wholeBody is the length up to which all bodies are compared with one body. Of 4.5 kB
 	// that was seen to cost a fiftieth of what it costs to receive them one by one, and a
 	// twentieth in a deep pipeline. A longer one is often cut, and would have to be copied
@@ -27,21 +29,20 @@ const (
 	oneIn     = 64 // of longer ones, one in so many
 )
 
-// A comparer checks the bodies that came from one target. With a set of answers it
-// compares them with that. Without one it compares them with the first body, if the first
-// so many were all alike.
+// A comparer checks the bodies that came from one target. With a set of answers it compares them with that. Without
+// one nobody knows which of them are right, so it compares them with the first, and counts those that differ.
 type comparer struct {
-	set    Bodies // nil: nobody knows the right answers
-	share  int    // one in so many, drawn since a server may do things in turns, is compared in full; 0: none
-	seen   int    // bodies so far, up to firstInFull
-	model  []byte // the first body; or, with a set, the last body that was right
-	length int64  // of the first body; -1: lengths vary too
-	varies bool   // bodies are not all alike, so only their lengths are compared
-	alone  bool   // compare lengths alone: bodies vary, or are too long to keep
-	odd    error  // of the last body, where the next one tells whether it was wrong or bodies vary from now on
+	set   Bodies // nil: nobody knows the right answers
+	share int    // one in so many, drawn since a server may do things in turns, is compared in full; 0: not known yet
+	seen  int    // bodies so far, up to firstInFull
+	model []byte // the first body; or, with a set, the last body that was right
+	first int64  // length of the first body
+	alone bool   // compare lengths alone: bodies change, or are too long to keep
 
-	compared, mismatches int64
-	mismatch             string // the first mismatch
+	lengths, bytes odds // without a set: of all bodies, and of those that were compared in full
+	compared       int64
+	wrong          int64  // bodies that are not as expected
+	fault          string // of the first of these
 }
 
 // wants says whether take needs the next body.
@@ -51,88 +52,98 @@ func (c *comparer) wants() bool {
 
 // take checks the body of an answer with an expected status. body is nil if it was not kept.
 func (c *comparer) take(body []byte, length int64) {
-	if c.seen < firstInFull {
-		if c.seen++; c.set == nil {
-			c.learn(body, length)
-			return
-		}
-	}
+	c.seen = min(c.seen+1, firstInFull)
 	full := body != nil && !c.alone
 	if full {
 		c.compared++
 	}
-	switch same := full && c.model != nil && bytes.Equal(body, c.model); {
+	same := full && c.model != nil && bytes.Equal(body, c.model)
+	switch {
+	case c.set == nil:
+		c.hold(same, full, body, length)
 	case same:
-		c.settle(nil)
-	case c.set != nil && !full:
-		c.wrong(c.set.Length(int(length)))
-	case c.set != nil:
+	case !full:
+		c.refuse(c.set.Length(int(length)))
+	default:
 		if err := c.set.Fault(body); err != nil {
-			c.wrong(err)
+			c.refuse(err)
 		} else if c.share == 1 {
 			c.model = append(c.model[:0], body...)
 		}
-	case length != c.length && !c.varies:
-		c.settle(nil)
-		c.wrong(c.otherLength(length))
-	case length != c.length && c.length >= 0:
-		if c.settle(c.otherLength(length)) {
-			c.length = -1
-		}
-	case full:
-		c.varies = c.settle(fmt.Errorf("a body that differs from the first %d at byte %d", firstInFull, FirstDifference(body, c.model)))
-		c.alone = c.varies
-	case c.alone:
-		c.settle(nil)
 	}
 }
 
-// learn takes one of the first bodies.
-func (c *comparer) learn(body []byte, length int64) {
+// hold holds a body against the first.
+func (c *comparer) hold(same, full bool, body []byte, length int64) {
 	switch {
-	case c.seen == 1:
-		c.length, c.alone = length, body == nil
-		c.model = append([]byte{}, body...)
-	case length != c.length:
-		c.varies, c.alone, c.length = true, true, -1
-	case !c.alone && !bytes.Equal(body, c.model):
-		c.varies, c.alone = true, true
-	}
-	if c.seen == firstInFull && !c.alone {
-		if c.share = oneIn; len(c.model) <= wholeBody {
+	case c.lengths.of == 0:
+		c.first, c.alone, c.model = length, body == nil, append([]byte{}, body...)
+		if c.share = oneIn; len(body) <= wholeBody {
 			c.share = 1
 		}
-		c.compared += firstInFull
+		same = true
+	case length != c.first && c.lengths.odd == 0:
+		c.lengths.says = fmt.Sprintf("%d bytes of body, the first %d had %d", length, firstInFull, c.first)
+	case full && length == c.first && !same && c.bytes.odd == 0:
+		c.bytes.says = fmt.Sprintf("a body that differs from the first %d at byte %d", firstInFull, FirstDifference(body, c.model))
 	}
+	c.lengths.add(length != c.first)
+	if full && length == c.first {
+		c.bytes.add(!same)
+	}
+	c.alone = c.alone || c.lengths.many() || c.bytes.many()
 }
 
-// settle takes what is odd of a body, if anything is. One alone is wrong, which the next body tells that is
-// as before; two in a row are of a body that changes from time to time, and then it is true.
-func (c *comparer) settle(odd error) (changes bool) {
-	switch last := c.odd; {
-	case odd == nil:
-		c.odd = nil
-		c.wrong(last)
-	case last == nil:
-		c.odd = odd
-	default:
-		c.odd, changes = nil, true
-	}
-	return changes
-}
-
-func (c *comparer) wrong(err error) {
+func (c *comparer) refuse(err error) {
 	if err == nil {
 		return
 	}
-	if c.mismatches++; c.mismatches == 1 {
-		c.mismatch = err.Error()
+	if c.wrong++; c.wrong == 1 {
+		c.fault = err.Error()
 	}
 }
 
-func (c *comparer) otherLength(n int64) error {
-	return fmt.Errorf("%d bytes of body, the first %d had %d", n, firstInFull, c.length)
+// result is how many bodies were wrong, what the first of them was, and whether bodies change, which is no fault.
+func (c *comparer) result() (wrong int64, fault string, changes bool) {
+	wrong, fault = c.wrong, c.fault
+	for _, o := range []*odds{&c.lengths, &c.bytes} {
+		if o.change() {
+			changes = true
+		} else if o.odd > 0 {
+			wrong, fault = wrong+o.odd, cmp.Or(fault, o.says)
+		}
+	}
+	return wrong, fault, changes
 }
+
+// odds count the bodies of a target that are not as the first. Their share tells what they are. One in a thousand is
+// wrong. Of a server whose bodies change by themselves more than mostOdd differ, or all from some body on, as
+// where they hold the hour.
+type odds struct {
+	of, odd int64
+	row     int64  // so many of the last bodies were odd
+	says    string // of the first odd one
+}
+
+const mostOdd = 0.01
+
+func (o *odds) add(odd bool) {
+	o.of++
+	o.row++
+	if !odd {
+		o.row = 0
+		return
+	}
+	o.odd++
+}
+
+// many says that surely more than mostOdd differ: by three standard deviations more than so many would.
+func (o *odds) many() bool {
+	most := mostOdd * float64(o.of)
+	return o.of >= firstInFull && float64(o.odd) > most+3*math.Sqrt(most)
+}
+
+func (o *odds) change() bool { return o.odd > 0 && (o.of < firstInFull || o.row > 1) || o.many() }
 
 // FirstDifference is the first byte in which bodies differ, counted from 1.
 func FirstDifference(a, b []byte) int {

@@ -275,15 +275,15 @@ func (l *Loader) summary(i int) TargetSummary {
 		one, latency := RequestSummary{Name: t.mix.requests[n].Label()}, NewHistogram()
 		for _, w := range l.threads {
 			k := &w.lanes[i].kinds[n]
-			k.comparer.settle(nil)
+			wrong, fault, changes := k.comparer.result()
 			one.Unexpected += k.unexpected
 			one.Lost += k.lost
-			one.Mismatches += k.comparer.mismatches
+			one.Mismatches += wrong
 			one.Compared += k.comparer.compared
 			latency.Merge(k.latency)
-			sum.Varies = sum.Varies || k.comparer.varies
-			if text := k.comparer.mismatch; text != "" && sum.Mismatch == "" {
-				sum.Mismatch = k.label + text
+			sum.Varies = sum.Varies || changes
+			if fault != "" && sum.Mismatch == "" {
+				sum.Mismatch = k.label + fault
 			}
 		}
 		sum.Histogram.Merge(latency)

@@ -56,7 +56,7 @@ type TargetSummary struct {
 	Resets   int64  `json:"resets"`   // connections ended by the server
 	// Statuses has the answers of Non2xx by their status.
 	Statuses map[int]int64 `json:"statuses,omitempty"`
-	// Varies says that bodies changed in the course of the load: from then on their lengths were compared.
+	// Varies says that bodies changed in the course of the load, which is no fault: see odds.
 	Varies     bool   `json:"varies,omitempty"`
 	Reopened   int64  `json:"reopened,omitempty"` // connections whose end the server announced, or that ended while nothing was under way
 	Crossed    int64  `json:"crossed,omitempty"`  // requests that were asked again, since the server closed their connection as they came

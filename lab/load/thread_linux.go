@@ -368,7 +368,7 @@ func (w *thread) took(c *connection, f flight, now int64, a *Answer) {
 		l.fault(now, k, fmt.Sprintf("status %d", a.Status))
 	case a.Amiss != nil:
 		l.sum.Requests++
-		k.comparer.wrong(a.Amiss)
+		k.comparer.refuse(a.Amiss)
 	default:
 		l.sum.Requests++
 		k.comparer.take(a.Body, a.Length)

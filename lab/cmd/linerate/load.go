@@ -227,7 +227,7 @@ func (c *loadCall) table(t *load.TargetSummary, slot load.SlotReport, missed, fa
 			"connections were reopened: the server announced their end")},
 		{t.Crossed > 0, words.Count(int(t.Crossed), "request was", "requests were") +
 			" asked again: the server closed the connection before it answered"},
-		{t.Varies, "the body changes in the course of the load; its length is compared"},
+		{t.Varies, "the body changes in the course of the load, so its bytes are not compared"},
 		{t.Statuses[http.StatusTooManyRequests] > 0, "the server limits its rate (status 429)"},
 		{strings.HasPrefix(c.target.URL, "https:") && c.Cert == "" && t.Answered == 0,
 			"the server may want a certificate of its client: give --cert and --key"},

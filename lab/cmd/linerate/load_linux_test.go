@@ -80,7 +80,7 @@ func TestWhatALoadSays(t *testing.T) {
 		{"-c2 -n 300 " + s.URL + "/closes", 0, " connections were reopened: the server announced their end\n"},
 		{"-c2 -n 300 " + s.URL + "/limits", 1, "of 300 answers had status 429\n"},
 		{"-c2 -n 300 " + s.URL + "/limits", 1, "the server limits its rate"},
-		{"-c2 -n 300 " + s.URL + "/varies", 0, "the body changes in the course of the load; its length is compared"},
+		{"-c2 -n 300 " + s.URL + "/varies", 0, "the body changes in the course of the load, so its bytes are not compared"},
 		{"-c2 -n 300 " + strings.TrimPrefix(s.URL, "http://"), 0, "; 300 in all\n"},
 		{"-c2 -n 300 --fail p99<1h --fail rps>1 " + s.URL, 0, "failed      none\n"},
 		{"-c2 -n 300 --fail p99<1ns --fail rps>1e9 " + s.URL, 1, "not held    p99<1ns: it is "},

@@ -114,7 +114,7 @@ func serve() {
 		case at > *after && at%*every == 0:
 			w.WriteHeader(*status)
 		}
-		with := strings.NewReplacer("HOST", r.Host, "COUNT", fmt.Sprintf("%09d", at), "TIME", time.Now().Format("2006-01-02T15:04:05.000000000Z07:00"))
+		with := strings.NewReplacer("HOST", r.Host, "COUNT", fmt.Sprintf("%09d", at), "TIME", time.Now().Format(time.RFC3339Nano))
 		_, _ = io.WriteString(w, with.Replace(*body))
 		if *dies > 0 && at > *dies {
 			os.Exit(9)

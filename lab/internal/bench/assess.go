@@ -224,6 +224,23 @@ func (r *Run) failing(i int) (says string, much bool) {
 	return strings.TrimPrefix(says, "; "), max(x.Share(x.Failed), y.Share(y.Failed)) > mostFailed || math.Abs(by) > apart
 }
 
+// changing counts the blocks in which a server's bodies changed.
+func (r *Run) changing(i int) int {
+	return strict.Count(r.Blocks, func(b Block) bool { return b.Trials[i].Tally.Varies })
+}
+
+// unlike says that the bodies of a server or the first changed in most blocks, and those of the other in none. It is
+// empty if those of both did, as where they hold the second, or where answers may differ.
+func (r *Run) unlike(i int) string {
+	for _, pair := range [][2]int{{i, 0}, {0, i}} {
+		if one, other := pair[0], pair[1]; !r.Different && 2*r.changing(one) > len(r.Blocks) && r.changing(other) == 0 {
+			return fmt.Sprintf("the bodies of %s change in the course of the load, and those of %s do not", r.Servers[one].Name,
+				r.Servers[other].Name)
+		}
+	}
+	return ""
+}
+
 // comparison judges a server against the first.
 func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	c := compare.Comparison{Name: r.Servers[i].Name, Base: r.Servers[0].Name, Verdict: compare.Undecided,
@@ -236,6 +253,7 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	failed := cmp.Or(r.failures(i), r.failures(0))
 	x := c.CPUPerRequest
 	wrong, much := r.failing(i)
+	unlike := r.unlike(i)
 	c.Failed = wrong
 	switch {
 	case (begun >= stats.MinSamples || r.fails()) && 2*both < begun:
@@ -243,6 +261,9 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 		return c
 	case begun >= r.least() && much:
 		c.Verdict, c.Says, c.CPUPerRequest = compare.Failing, "no verdict on cost, since answers failed", nil
+		return c
+	case begun >= r.least() && unlike != "":
+		c.Verdict, c.Says, c.CPUPerRequest = compare.Failing, "no verdict on cost: "+unlike, nil
 		return c
 	case !r.Costed():
 		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
@@ -317,7 +338,11 @@ func (r *Run) remarks() (all []string) {
 	if r.Warmup == nil && r.warm > lookSlot {
 		remark("each server was loaded for %.1f s after each start before anything counted", r.warm.Seconds())
 	}
+	var changing []string
 	for i, s := range r.Servers {
+		if r.changing(i) > 0 && !r.vary {
+			changing = append(changing, s.Name)
+		}
 		if why := r.failures(i); why != "" {
 			remark("nothing of these counts: %s", why)
 		}
@@ -332,6 +357,10 @@ func (r *Run) remarks() (all []string) {
 		if why := r.changes(i); r.Warmup != nil && why != "" {
 			remark("%s was still warming up: %s; give it a longer --warmup", s.Name, why)
 		}
+	}
+	if changing != nil {
+		remark("the bodies of %s change in the course of the load, so their bytes could not be compared; --expect says what must "+
+			"be in them", words.List(changing))
 	}
 	if r.Running() && r.Costed() {
 		remark("the servers ran already and were not started afresh for each block, so what differs between two starts of one " +

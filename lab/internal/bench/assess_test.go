@@ -49,6 +49,17 @@ func failing(old, new int64) func(*Run) {
 	}
 }
 
+// changing has the bodies of some servers change, in so many blocks.
+func changing(blocks int, servers ...int) func(*Run) {
+	return func(r *Run) {
+		for _, b := range r.Blocks[:blocks] {
+			for _, i := range servers {
+				b.Trials[i].Tally.Varies = true
+			}
+		}
+	}
+}
+
 func TestWhatBlocksSay(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -78,6 +89,10 @@ func TestWhatBlocksSay(t *testing.T) {
 		{"wrong answers of one", each(7, 1.5), failing(0, 30), compare.Failing, "", 2,
 			"0.10 % of the answers of new (30 of 30,000) were 500"},
 		{"many wrong answers", each(7, 1.5), failing(400, 400), compare.Failing, "", 2, "1.3 % of the answers of new"},
+		{"bodies of both that change", each(7, 1.5), changing(7, 0, 1), compare.Dearer, "", 0, "new costs 50.0 % more"},
+		{"bodies of one that change", each(7, 1.5), changing(4, 1), compare.Failing, "", 2,
+			"no verdict on cost: the bodies of new change in the course of the load, and those of old do not"},
+		{"bodies of one that changed once", each(7, 1.5), changing(3, 0), compare.Dearer, "", 0, "new costs 50.0 % more"},
 		{"never steady", each(9, 1.5), func(r *Run) {
 			r.Warmup = nil
 			for n := range r.Blocks {

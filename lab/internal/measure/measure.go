@@ -161,18 +161,20 @@ type Trial struct {
 type Tally struct {
 	Failed, Asked, Again int64
 	First                string
+	Varies               bool // the bodies changed in the course of the load
 }
 
 // TallyOf is that of a load of a target.
 func TallyOf(s load.TargetSummary) (t Tally) {
 	t.Failed, t.Asked, t.First = s.Failed()
-	t.Again = s.Crossed
+	t.Again, t.Varies = s.Crossed, s.Varies
 	return t
 }
 
 // Add adds another tally.
 func (t *Tally) Add(o Tally) {
 	t.Failed, t.Asked, t.Again, t.First = t.Failed+o.Failed, t.Asked+o.Asked, t.Again+o.Again, cmp.Or(t.First, o.First)
+	t.Varies = t.Varies || o.Varies
 }
 
 // Share is a number of requests as a share of all.
