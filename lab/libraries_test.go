@@ -90,7 +90,7 @@ func TestTheSiteBringsNothingThatMeasures(t *testing.T) {
 // Who carries linerate away carries nothing of the journal, and nothing that turns a kernel's settings.
 func TestLinerateKnowsNothingOfTheJournal(t *testing.T) {
 	journals := []string{"archive", "experiment", "host", "journal", "madeup", "results",
-		"run", "session", "site", "tune", "verdict", "law/audit"}
+		"run", "session", "site", "tune", "verdict", "wire", "law/audit"}
 	for _, dep := range command(t, ".", "readonly", "list", "-deps", "./cmd/linerate") {
 		if name, ok := strings.CutPrefix(dep, repository+"lab/internal/"); ok && slices.Contains(journals, name) {
 			t.Errorf("linerate brings %s with it", dep)

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // handled is a target whose server is Go's own, which reads requests as they should be.
@@ -243,22 +242,4 @@ func waiting(t *testing.T, port string) (n int) {
 		}
 	}
 	return n
-}
-
-// A body may end with its connection, if that was asked to end.
-func TestABodyThatEndsWithItsConnection(t *testing.T) {
-	s := serve(t, func(n int64, c net.Conn) bool {
-		say(c, "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nhel")
-		time.Sleep(time.Millisecond)
-		if n != 60 {
-			say(c, "lo")
-		}
-		return false
-	})
-	target := s.target(2, 1)
-	target.Close = true
-	sum := carry(t, times(target, 100)).Summary.Targets[0]
-	if sum.Requests != 100 || sum.Mismatches != 1 || !strings.Contains(sum.Mismatch, "3 bytes of body") || sum.Errors+sum.Resets > 0 {
-		t.Errorf("%+v", sum)
-	}
 }

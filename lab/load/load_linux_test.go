@@ -2,7 +2,6 @@ package load
 
 import (
 	"net"
-	"strings"
 	"testing"
 	"time"
 )
@@ -114,31 +113,3 @@ func TestLargeBodiesAndDeepPipelines(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 }
-
-// A server that does not read for a while leaves requests unsent; none of them is lost or
-// sent twice.
-func TestSocketsThatAreFull(t *testing.T) {
-	began := make(chan struct{})
-	s := serve(t, func(n int64, c net.Conn) bool {
-		if n == 1 {
-			<-began // by then the client has written as much as fits
-		}
-		return say(c, hello)
-	})
-	target := s.target(1, 1024)
-	target.URL += "?" + longQuery
-	go func() {
-		for s.connections.Load() == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		close(began)
-	}()
-	r := carry(t, once(target, 0.1))
-	clean(t, r.Summary.Targets[0])
-	if r.Summary.Targets[0].Requests == 0 {
-		t.Errorf("%+v", r)
-	}
-}
-
-// longQuery makes a thousand requests larger than what a socket takes at once.
-var longQuery = strings.Repeat("x", 8000)

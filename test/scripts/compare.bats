@@ -128,7 +128,7 @@ $1" >"$work/log" 2>&1 3>&- &
   servers_in "$work"
   cp "$root/.tools/bin/linerate" "$work/"
   run --separate-stderr env -i -C "$work" PATH="$work/nothing" XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" \
-    ./linerate compare --url /path --budget 60s --warmup 100ms 'old=./server-old --port {port}' 'new=./server-new --port {port}'
+    ./linerate compare --url /path --budget 10s --warmup 100ms 'old=./server-old --port {port}' 'new=./server-new --port {port}'
   # On a busy machine a server is never steady, and a warm-up until it is would leave no budget.
   # shellcheck disable=SC2154 # bats sets it
   printf '%s\n' "$stderr" "$output"

@@ -56,7 +56,7 @@ tunnel_gone() { ! grep -qs me@far "/proc/$(cat "$FAKE_SSH_LOG.pid")/cmdline"; }
   run --separate-stderr "$scripts/profile.sh" --from "http://127.0.0.1:$port" --seconds 1 --out "$tmp/out"
   [ "$status" -eq 0 ]
   [ "$(cd "$tmp/out" && echo *)" = "$kinds" ]
-  go tool pprof -top "$tmp/out/cpu.pb.gz" 2>&1 | grep -q '^Type: cpu'
+  gunzip -c "$tmp/out/cpu.pb.gz" | grep -aq nanoseconds
   [ ! -e "$FAKE_SSH_LOG" ]
 }
 

@@ -9,12 +9,25 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cli"
 )
 
-func TestAComparisonThatCannotBeMadeIsRefusedWithAWayOut(t *testing.T) {
+// called runs linerate's command line.
+func called(args ...string) (status int, out, errs string) {
+	var o, e bytes.Buffer
+	status = command(context.Background(), args, &o, &e)
+	return status, o.String(), e.String()
+}
+
+func TestACallThatCannotBeMadeIsRefusedWithAWayOut(t *testing.T) {
 	const a, b = "a=./a --port {port}", "b=./b --port {port}"
 	for _, c := range []struct {
 		args []string
 		says string
 	}{
+		{[]string{"load"}, "<url>"},
+		{[]string{"load", "http://127.0.0.1:1/"}, "linerate: http://127.0.0.1:1/, connection 1: nothing listens there"},
+		{[]string{"load", "-c", "0", "http://127.0.0.1:1/"}, "connections is 0"},
+		{[]string{"load", "-d", "10", "http://127.0.0.1:1/"}, "with its unit"},
+		{[]string{"load", "--hdr", "/not/there/x", "http://127.0.0.1:1/"}, "--hdr: "},
+		{[]string{"load", "--conections", "3", "http://127.0.0.1:1/"}, "--connections"},
 		{[]string{a, b}, "--url"},
 		{[]string{"--url", "/"}, "<server>"},
 		{[]string{"--url", "/", a}, "1 server is named\nhint: name two"},
@@ -42,11 +55,12 @@ func TestAComparisonThatCannotBeMadeIsRefusedWithAWayOut(t *testing.T) {
 		{[]string{"--url", "/", "--build", "make", a, b}, "--head and --build go with --base"},
 		{[]string{"--url", "/", "--base", "main", "http://h:1"}, "--base starts a server of each revision"},
 	} {
-		var out, errs bytes.Buffer
-		status := command(context.Background(), append([]string{"compare"}, c.args...), &out, &errs)
-		if status != cli.Failed || !strings.Contains(errs.String(), c.says) || strings.Count(errs.String(), "\n") != 3 ||
-			out.Len() > 0 {
-			t.Errorf("%q: exit %d, %q, want %q", c.args, status, errs.String(), c.says)
+		if c.args[0] != "load" {
+			c.args = append([]string{"compare"}, c.args...)
+		}
+		status, out, errs := called(c.args...)
+		if status != cli.Failed || !strings.Contains(errs, c.says) || strings.Count(errs, "\n") != 3 || out != "" {
+			t.Errorf("%q: exit %d, %q, want %q", c.args, status, errs, c.says)
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,9 +35,8 @@ func TestJudgeSaysWhatCannotBe(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.table), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		var out, errs bytes.Buffer
-		status := command(context.Background(), append([]string{"judge", path}, c.args...), &out, &errs)
-		if all := out.String() + errs.String(); status != c.status || !strings.Contains(all, c.says) {
+		status, out, errs := called(append([]string{"judge", path}, c.args...)...)
+		if all := out + errs; status != c.status || !strings.Contains(all, c.says) {
 			t.Errorf("%q %v: exit %d, %s; want %d, %q", c.table, c.args, status, all, c.status, c.says)
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -15,44 +14,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tell"
 )
-
-// One call writes all forms at once; it replaces files that were there, and leaves nothing else in
-// their directory.
-func TestAllOutputsAreOfOneOutcome(t *testing.T) {
-	text, err := os.ReadFile("../../../data/examples/compare-write-buffer.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var made compare.Outcome
-	if err := json.Unmarshal(text, &made); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	at := func(name string) string { return filepath.Join(dir, name) }
-	o := outputs{JSONFile: at("a.json"), MarkdownFile: at("a.md")}
-	if err := os.WriteFile(o.MarkdownFile, []byte("an older one"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	if err := o.check(); err == nil {
-		err = o.print(&out, &made)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	verdict := made.Comparisons[0].Says
-	if !strings.HasPrefix(out.String(), verdict+"; ") {
-		t.Errorf("printed: %s", &out)
-	}
-	for name, want := range map[string]string{"a.json": `"` + verdict, "a.md": "**" + verdict} {
-		if text, err := os.ReadFile(at(name)); err != nil || !strings.Contains(string(text), want) {
-			t.Errorf("%s: %v, no %q in\n%s", name, err, want, text)
-		}
-	}
-	if files, _ := os.ReadDir(dir); len(files) != 2 {
-		t.Errorf("%v", files)
-	}
-}
 
 // The examples that pages show are what this program prints of their figures, and their command is
 // one that it takes.

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"linerate": main, "server": serve})
 }
 
-// Each file is a promise of linerate: what is typed, what is printed, what is left behind.
+// Each file is some promises of linerate: what is typed, what is printed, what is left behind.
 func TestScripts(t *testing.T) {
 	testscript.RunT(serial{t}, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
 		e.Setenv("XDG_RUNTIME_DIR", e.WorkDir+"/.run") // a comparison excludes runs of other tests
@@ -121,17 +121,4 @@ func serve() {
 		}
 	}
 	fmt.Fprintln(os.Stderr, http.ListenAndServe(net.JoinHostPort(*host, *port), http.HandlerFunc(answer)))
-}
-
-// linerate works without the journal, and knows nothing about it.
-func TestLinerateStandsAlone(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"archive", "audit", "check", "derive", "experiment", "host", "journal", "pages", "results", "run", "session", "tune", "verdict", "wire"} {
-		if strings.Contains(string(out), "line-rate/lab/internal/"+name+"\n") {
-			t.Errorf("linerate brings internal/%s with it", name)
-		}
-	}
 }

@@ -40,7 +40,7 @@ func (r *Rates) UnmarshalText(text []byte) error {
 		if !ok || !also || span && !(from.Share && to.Share && from.Value <= to.Value) {
 			return fmt.Errorf("%q: write requests a second, as 1000,2000,5000, or shares of the closed loop, as 50%%,80%% or 10%%..90%%", part)
 		}
-		for ; from.Value <= to.Value*1.0001; from.Value += 0.1 {
+		for ; from.Value < to.Value+1e-6; from.Value += 0.1 {
 			*r = append(*r, from)
 		}
 	}

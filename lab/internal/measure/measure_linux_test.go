@@ -92,24 +92,3 @@ func TestABlock(t *testing.T) {
 		}
 	}
 }
-
-// The lab refuses a stranger at the server's port before it measures.
-func TestServersThatAreRefused(t *testing.T) {
-	self, _ := os.Executable()
-	for _, c := range []struct {
-		argv []string
-		says string
-	}{
-		{[]string{"sh", "-c", "echo it lacks a key; exit 4"}, "it lacks a key"},
-		{[]string{"sleep", "60"}, "did not listen"},
-		{[]string{"sh", "-c", "sleep 60 & exit 0"}, "went into the background"},
-		{[]string{self, "serve", "127.0.0.1:21529"}, "it listens on 127.0.0.1:21529 and was asked on 127.0.0.1:21520"},
-	} {
-		p := plan(t, 21520, nil)
-		s := p.Subjects[0].(*Command)
-		s.Argv, s.Within = c.argv, 3*time.Second
-		if _, err := p.Block(t.Context(), []int{0}); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v: %v", c.argv, err)
-		}
-	}
-}
