@@ -66,11 +66,6 @@ func TestServersOfWhichTLSSaysNo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dumb.Close()
-	only := httptest.NewUnstartedServer(nil)
-	only.TLS = &tls.Config{NextProtos: []string{"other"}}
-	only.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"other": nil}
-	only.StartTLS()
-	defer only.Close()
 	no := func(t Target, url string) Target { t.URL = url; return t }
 	for _, c := range []struct {
 		target Target
@@ -78,7 +73,6 @@ func TestServersOfWhichTLSSaysNo(t *testing.T) {
 	}{
 		{other, "certificate is valid for example.com, *.example.com, not localhost"},
 		{no(insecure, strings.Replace(plain.URL, "http:", "https:", 1)), "does not look like a TLS handshake"},
-		{no(insecure, only.URL), "no application protocol"},
 		{no(insecure, "https://"+dumb.Addr().String()), "does not answer the greeting within"},
 	} {
 		_, err := Run(context.Background(), once(c.target, 0.05), Options{})

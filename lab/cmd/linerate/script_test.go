@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -71,8 +72,9 @@ func serve() {
 	late := flag.Duration("late", 0, "after which it listens")
 	file := flag.String("pid", "", "file that gets its process id")
 	flag.Parse()
-	again := func(args ...string) *exec.Cmd {
-		c := exec.Command(os.Args[0], append(args, "--port", *port, "--burn", burn.String())...)
+	again := func() *exec.Cmd {
+		i := slices.Index(os.Args, "--how")
+		c := exec.Command(os.Args[0], slices.Delete(os.Args[1:], i-1, i+1)...)
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		return c
 	}

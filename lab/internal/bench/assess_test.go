@@ -157,6 +157,15 @@ func TestTheOrderOfABlock(t *testing.T) {
 	}
 }
 
+func TestRatesAreEachThereOnce(t *testing.T) {
+	for text, want := range map[string]int{"200": 1, "1000,2000,50%": 3, "10%..90%": 9} {
+		var r Rates
+		if err := r.UnmarshalText([]byte(text)); err != nil || len(r) != want {
+			t.Errorf("%s: %v, %v", text, r, err)
+		}
+	}
+}
+
 // It refuses what only a shell would understand, and a quoted text is a word.
 func TestWordsForAShell(t *testing.T) {
 	for command, says := range map[string]string{
