@@ -56,11 +56,11 @@ race() {
   return "$status"
 }
 # Comparisons, one after the other: they wait for most of their time.
-linerate() { (cd lab && go test -trimpath -vet=off -skip '^TestAlone' ./cmd/linerate); }
+linerate() { (cd lab && go test -trimpath -vet=off ./cmd/linerate); }
 # The lab's own processes, broken in each way. These tests work under any load.
 breaks() { (cd lab && go test -trimpath -vet=off -parallel 4 -skip '^TestAlone' ./cmd/lab); }
 # The lab's own runs. Tests beside them would make their trials invalid, so they come last.
-runs() { (cd lab && go test -trimpath -vet=off -p 1 -run "^TestAlone" ./cmd/lab ./cmd/linerate); }
+runs() { (cd lab && go test -trimpath -vet=off -p 1 -run "^TestAlone" ./cmd/lab); }
 scripts() { node_modules/bats/bin/bats test/scripts; }
 data() { GOGC=400 .tools/bin/lab check && .tools/bin/lab site --check; }
 shell() {

@@ -17,7 +17,7 @@
 // needs to trust it: the status, the end by Content-Length, by chunks or by the connection's, and the
 // body. It parses a head again only where it differs from the last one to the same request. It compares
 // the body with what the request's Check or Options.Bodies has, or otherwise with the first body to that
-// request: those that differ are wrong, and where more than one in a hundred do, bodies change by themselves.
+// request. Those that differ are wrong. Where more than one in a hundred do, bodies change by themselves.
 // It always compares the length, and every byte if that costs little. Of the others it compares
 // the first 32 so, and then one in 64, drawn at random. A request allocates no memory.
 //
