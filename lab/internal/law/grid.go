@@ -95,10 +95,7 @@ func gridOf(lines []string, separate bool) (g grid, n int) {
 	if strings.Contains(lines[0], "<table") {
 		return tagged(lines)
 	}
-	if g, n = underlined(lines); n == 0 {
-		g, n = barred(lines)
-	}
-	if n == 0 && separate {
+	if g, n = barred(lines); n == 0 && separate {
 		g, n = separated(lines)
 	}
 	return g, n
@@ -123,18 +120,33 @@ func ruled(line string) int {
 	return len(strings.FieldsFunc(line, func(r rune) bool { return !strings.ContainsRune(strokes, r) }))
 }
 
-// barred reads a table that has bars between its cells: of Markdown, in a box, in RST's grid, of
-// psql. A rule comes below its head. The boxes of autocannon count as output of a tool.
+var underline = later(`^ *[=-]{2,}( +[=-]{2,})+ *$`)
+
+// barred reads a table that has bars between its cells: of Markdown, in a box, in RST's grid, of psql. Where strokes
+// begin columns, as in RST's simple tables, it draws the bars, up to an empty line. A rule comes below its head. The
+// boxes of autocannon count as output of a tool.
 func barred(lines []string) (g grid, n int) {
+	rule := slices.IndexFunc(lines[:min(3, len(lines))], func(s string) bool { return s == "" || underline().MatchString(s) })
+	simple := rule >= 0 && lines[rule] != ""
 	columns := 0 // by the rule
 	for ; n < len(lines); n++ {
-		across, line := ruled(lines[n]), lines[n]
-		if !strings.ContainsAny(line, bars) && (across == 0 || !strings.ContainsAny(line, corners)) {
+		line, across := lines[n], ruled(lines[n])
+		if simple && line == "" || !simple && !strings.ContainsAny(line, bars) &&
+			(across == 0 || !strings.ContainsAny(line, corners)) {
 			break
 		}
 		if across > 0 {
 			columns = max(columns, across*min(1, len(g.rows)))
 			continue
+		}
+		if simple {
+			cells := []rune(line)
+			for i := range min(len(cells), len(lines[rule])-1) {
+				if i > 0 && lines[rule][i] == ' ' && lines[rule][i+1] != ' ' {
+					cells[i] = '|'
+				}
+			}
+			line = string(cells)
 		}
 		line = strings.TrimSuffix(strings.TrimPrefix(toBar.Replace(strings.TrimSpace(line)), "|"), "|")
 		if strings.ContainsAny(line, "*_`<[") {
@@ -142,42 +154,9 @@ func barred(lines []string) (g grid, n int) {
 		}
 		g.add(n, strict.Map(strings.Split(line, "|"), strings.TrimSpace))
 	}
-	odd := len(g.rows) < 2 || columns == 0 || columns > 1 && columns != len(g.rows[0])
+	odd := len(g.rows) < 2 || columns == 0 || columns > 1 && !simple && columns != len(g.rows[0])
 	if odd || slices.Contains([]string{"Stat", "Code", "Percentile"}, g.rows[0][0]) {
 		g.rows = nil
-	}
-	return g, n
-}
-
-var underline = later(`^ *[=-]{2,}( +[=-]{2,})+ *$`)
-
-// underlined reads a table whose columns lie below strokes, as RST's simple ones, up to an empty line or the last rule.
-func underlined(lines []string) (g grid, n int) {
-	under := func(n int) bool { return n < len(lines) && underline().MatchString(lines[n]) }
-	if under(0) { // a rule above the head as well
-		n = 1
-	}
-	rule := n + 1
-	if n < len(lines) && !under(rule) && strings.TrimSpace(lines[n]) != "" {
-		rule++ // a head of two lines
-	}
-	if !under(rule) {
-		return g, 0
-	}
-	for ; n < len(lines) && strings.TrimSpace(lines[n]) != "" && (n <= rule || !under(n)); n++ {
-		var cells []string
-		for i, r := range []rune(lines[n]) {
-			if i == 0 || i < len(lines[rule]) && lines[rule][i] != ' ' && lines[rule][i-1] == ' ' {
-				cells = append(cells, "")
-			}
-			cells[len(cells)-1] += string(r)
-		}
-		if n != rule {
-			g.add(n, strict.Map(cells, strings.TrimSpace))
-		}
-	}
-	if under(n) {
-		n++
 	}
 	return g, n
 }
