@@ -31,48 +31,39 @@ func (x *Finding) judge() {
 	s := &x.Shown
 	s.Printed, s.PrintedProse, s.Stands = x.print(x.Stands)
 	s.Recomputed, s.RecomputedProse, _ = x.print(x.Recomputed)
-	s.Printed, s.PrintedProse = cmp.Or(x.Printed, s.Printed), cmp.Or(x.Printed, s.PrintedProse)
+	if x.Printed != "" {
+		s.Printed, s.PrintedProse = x.Printed, x.Printed
+	}
 	if x.Within > 0 {
 		s.Within = words.Percent(x.Within)
 	}
 }
 
-// print gives a quantity as tables have it, to the first digit that its width leaves uncertain and
-// with at most five. As prose has it, it has three digits or those of the whole number. Its ends
-// have the digits that tell them apart, or none.
+// print gives a quantity to the first digit that its width leaves uncertain, or with five digits, and for prose with
+// three, or those of the whole number. Its ends have the digits that tell them apart, if any do.
 func (x *Finding) print(q law.Quantity) (table, prose, ends string) {
 	in := words.UnitFor(string(x.Unit), q.Value)
-	switch { // a figure that was printed as a multiple or per minute is shown so
+	switch {
+	case strings.HasSuffix(x.Printed, "×"), strings.HasSuffix(x.Printed, "x"): // it was printed as a multiple
+		in = words.Unit{Factor: 1, Name: "×"}
 	case strings.HasSuffix(x.Printed, "/min"):
 		in = words.Unit{Factor: 60, Name: "/min"}
-	case strings.HasSuffix(x.Printed, "×"), strings.HasSuffix(x.Printed, "x"):
-		in = words.Unit{Factor: 1, Name: "×"}
 	case x.Unit == metric.PerSecond:
 		in.Name = ""
 	case in.Name != "":
 		in.Name = " " + in.Name
 	}
 	v, half := q.Value*in.Factor, (q.High-q.Low)/2*in.Factor
-	place := func(most int) int {
-		at := words.Exponent(v) - 4
-		if v == math.Floor(v) {
-			at = 0
-		}
-		if half > 0 {
-			at = max(words.Exponent(half), words.Exponent(v)-most)
-		}
-		if half > 0 && half < 1 {
-			at = min(at, 0)
-		}
-		return max(at, -9)
+	at := words.Exponent(v) - 4
+	if half > 0 {
+		least := words.Exponent(half)
+		ends = words.Grouped(q.Low*in.Factor, least) + " to " + words.Grouped(q.High*in.Factor, least) + in.Name
+		at = max(min(at, 0), least)
+	} else if v == math.Floor(v) {
+		at = 0
 	}
-	table = words.Grouped(v, place(4)) + in.Name
-	prose = words.Grouped(v, max(place(4), min(0, words.Exponent(v)-2))) + in.Name
-	if q.Low != q.High {
-		at := place(99)
-		ends = words.Grouped(q.Low*in.Factor, at) + " to " + words.Grouped(q.High*in.Factor, at) + in.Name
-	}
-	return table, prose, ends
+	table = words.Grouped(v, max(at, -9)) + in.Name
+	return table, words.Grouped(v, max(at, min(0, words.Exponent(v)-2))) + in.Name, ends
 }
 
 // Of audits every text, in place. Experiments and hosts are those that tables may name. An error is of the text with
@@ -80,7 +71,7 @@ func (x *Finding) print(q law.Quantity) (table, prose, ends string) {
 func Of(texts []*File, experiments []*experiment.Experiment, hosts map[string]*host.Profile) (entry string, err error) {
 	b := book{}
 	for _, f := range texts {
-		b[f.Entry] = f
+		b.add(f)
 	}
 	for _, f := range texts {
 		for _, t := range f.Tables {
@@ -108,13 +99,31 @@ func Of(texts []*File, experiments []*experiment.Experiment, hosts map[string]*h
 	return "", nil
 }
 
-// A book finds the figures that names in formulas refer to:
+// A book has all figures of texts, by what formulas call them:
 //
-//	name                a figure of this text
-//	table.c3.metric     a figure of the third row of one of its tables
-//	table.c3.setting    a level of that row, or a setting of the whole table
-//	e08.name            any of these in another entry's text
-type book map[string]*File
+//	e08.name            a figure of a text, also without e08 in this text's own formulas
+//	e08.table.c3.metric a figure of the third row of one of its tables, or a setting of that row
+type book map[string]Printed
+
+// add notes the figures of one text.
+func (b book) add(f *File) {
+	in := "e" + f.Entry + "."
+	for id, p := range f.Figures {
+		b[in+id] = p
+	}
+	for _, t := range f.Tables {
+		for _, r := range t.Rows {
+			for name, level := range t.Settings.With(r.Levels) {
+				if n, ok := level.Int(); ok {
+					b[in+t.ID+"."+r.ID+"."+name] = Printed{Quantity: law.Exactly(float64(n))}
+				}
+			}
+			for name, p := range r.figures {
+				b[in+t.ID+"."+r.ID+"."+name] = p
+			}
+		}
+	}
+}
 
 // check recomputes one figure. One whose formula is just the name of a printed figure is shown as printed, with its
 // place and unit.
@@ -151,31 +160,17 @@ func (b book) value(f *File, formula string) (q law.Quantity, err error) {
 }
 
 func (b book) find(f *File, name string) (p Printed, err error) {
-	first, rest, _ := strings.Cut(name, ".")
-	row, what, dotted := strings.Cut(rest, ".")
-	if other := b[strings.TrimPrefix(first, "e")]; strings.HasPrefix(first, "e") && rest != "" && other != nil {
-		p, err = b.find(other, rest)
-		p.Place = "entry " + other.Entry + ", " + p.Place
-		return p, err
-	}
-	if p, ok := f.Figures[name]; ok {
+	in := "e" + f.Entry + "."
+	if p, ok := b[in+name]; ok {
 		return p, nil
 	}
-	t, _ := strict.Find(f.Tables, func(t Table) bool { return dotted && t.ID == first })
-	r, _ := strict.Find(t.Rows, func(r Row) bool { return r.ID == row })
-	if n, ok := t.Settings.With(r.Levels)[what].Int(); ok && r.ID != "" {
-		return Printed{Quantity: law.Exactly(float64(n))}, nil
-	}
-	if p, ok := r.figures[what]; ok {
+	if p, ok := b[name]; ok {
+		p.Place = "entry " + name[1:strings.Index(name, ".")] + ", " + p.Place
 		return p, nil
 	}
-	known := slices.Sorted(maps.Keys(f.Figures))
-	for _, t := range f.Tables {
-		for _, r := range t.Rows {
-			for what := range r.figures {
-				known = append(known, t.ID+"."+r.ID+"."+what)
-			}
-		}
+	var known []string
+	for id := range b {
+		known = append(known, strings.TrimPrefix(id, in))
 	}
 	return p, fmt.Errorf("no figure %q in data/texts/%s.toml; %s", name, f.Entry, strict.Instead(name, known))
 }

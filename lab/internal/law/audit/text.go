@@ -110,8 +110,7 @@ type Shown struct {
 
 var (
 	word  = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	entry = regexp.MustCompile(`^[0-9]{2}[a-z]?$`)
-	study = regexp.MustCompile(`^[a-z]{3,}$`) // an entry without a number
+	entry = regexp.MustCompile(`^([0-9]{2}[a-z]?|[a-z]{3,})$`) // its number, or the word of a study
 )
 
 // LoadDir reads every text of a directory, sorted by entry; none if there is no such directory. A faulty text does not
@@ -143,7 +142,7 @@ func Parse(name string, data []byte) (*File, error) {
 	if err := strict.DecodeTOML(data, f); err != nil {
 		return nil, err
 	}
-	if f.Entry != name || !entry.MatchString(name) && !study.MatchString(name) {
+	if f.Entry != name || !entry.MatchString(name) {
 		return nil, fmt.Errorf("entry: %q, but the file is called %s.toml; it is called by the entry's number, or by the "+
 			"study's word", f.Entry, name)
 	}
