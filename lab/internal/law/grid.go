@@ -18,7 +18,8 @@ type grid struct {
 	rows    [][]string
 	at      []int // their distances from the first line
 	columns []column
-	turned  bool // a row was a column
+	turned  bool        // a row was a column
+	more    func() bool // adds a row of those that are not read yet; nil: there are none
 }
 
 func (g *grid) add(at int, cells []string) { g.rows, g.at = append(g.rows, cells), append(g.at, at) }
@@ -40,7 +41,7 @@ func (j *judge) read(raw []byte) error {
 		g, n := gridOf(lines[at:], at-top < mostTop)
 		if g.rows != nil {
 			j.output()
-			j.table(&g, at+1)
+			j.table(g, at+1)
 			at += n
 			top = at
 			continue
@@ -91,7 +92,7 @@ func decoded(raw []byte) (string, error) {
 }
 
 // gridOf reads a table that begins with the first line. Without one, n lines are not to be tried again.
-func gridOf(lines []string, separate bool) (g grid, n int) {
+func gridOf(lines []string, separate bool) (g *grid, n int) {
 	if strings.Contains(lines[0], "<table") {
 		return tagged(lines)
 	}
@@ -125,7 +126,8 @@ var underline = later(`^ *[=-]{2,}( +[=-]{2,})+ *$`)
 // barred reads a table that has bars between its cells: of Markdown, in a box, in RST's grid, of psql. Where strokes
 // begin columns, as in RST's simple tables, it draws the bars, up to an empty line. A rule comes below its head. The
 // boxes of autocannon count as output of a tool.
-func barred(lines []string) (g grid, n int) {
+func barred(lines []string) (g *grid, n int) {
+	g = &grid{}
 	rule := slices.IndexFunc(lines[:min(3, len(lines))], func(s string) bool { return s == "" || underline().MatchString(s) })
 	simple := rule >= 0 && lines[rule] != ""
 	columns := 0 // by the rule
@@ -167,8 +169,8 @@ var (
 )
 
 // tagged reads a table of HTML. Its rows are no lines of the file.
-func tagged(lines []string) (g grid, n int) {
-	n = 1 + slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "</table") })
+func tagged(lines []string) (g *grid, n int) {
+	g, n = &grid{}, 1+slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "</table") })
 	if n == 0 {
 		n = len(lines)
 	}
@@ -187,7 +189,7 @@ func tagged(lines []string) (g grid, n int) {
 // separated reads CSV, or a table whose cells tabs or semicolons separate, up to an empty line. Prose has commas as
 // well: with a space behind them they need two heads that are known, and as many in the next line. What a colon ends is
 // no head, but a key of what a tool printed.
-func separated(lines []string) (g grid, n int) {
+func separated(lines []string) (g *grid, n int) {
 	const longest = 4000
 	n = slices.IndexFunc(lines, func(s string) bool { return s == "" || len(s) > longest || strings.HasPrefix(s, fence) })
 	if n < 0 {
@@ -197,12 +199,18 @@ func separated(lines []string) (g grid, n int) {
 		if n < 2 || !strings.ContainsRune(lines[0], by) || strings.Contains(lines[0]+string(by), ":"+string(by)) {
 			continue
 		}
-		read := func(lines []string) (g grid) {
-			r := csv.NewReader(strings.NewReader(strings.Join(lines, "\n")))
+		read := func(lines []string) *grid {
+			r, g := csv.NewReader(strings.NewReader(strings.Join(lines, "\n"))), &grid{}
 			r.Comma, r.FieldsPerRecord, r.LazyQuotes = by, -1, true
-			for cells, err := r.Read(); err == nil; cells, err = r.Read() {
-				at, _ := r.FieldPos(0)
-				g.add(at-1, cells)
+			g.more = func() bool {
+				cells, err := r.Read()
+				if err == nil {
+					at, _ := r.FieldPos(0)
+					g.add(at-1, cells)
+				}
+				return err == nil
+			}
+			for len(g.rows) <= mostRead && g.more() {
 			}
 			return g
 		}
@@ -213,7 +221,7 @@ func separated(lines []string) (g grid, n int) {
 			return read(lines[:n]), n
 		}
 	}
-	return g, 0
+	return &grid{}, 0
 }
 
 // under joins two lines of a head. A heading above several columns may be there once.
@@ -260,7 +268,7 @@ func (g *grid) plan(title string) bool {
 		}))
 	}
 	if columns := columnsOf(turned[0]); figures(columns) > figures(g.columns) {
-		*g = grid{turned, make([]int, len(turned)), columns, true}
+		*g = grid{turned, make([]int, len(turned)), columns, true, nil}
 	}
 	for _, name := range []string{title, g.rows[0][0]} {
 		c, heads := columnOf(name), g.rows[0]
@@ -289,9 +297,10 @@ func (j *judge) table(g *grid, from int) {
 		return
 	}
 	j.decimals(g.rows[1:min(len(g.rows), mostRead)])
-	single := figures(g.columns) == 1 && g.columns[0].figure == names && len(g.rows) <= 10*mostRead
-	for i, cells := range g.rows[1:] {
-		line := from + g.at[i+1]
+	single := figures(g.columns) == 1 && g.columns[0].figure == names && len(g.rows) <= mostRead
+	for i := 1; i < len(g.rows) || g.more != nil && g.more(); i++ {
+		cells, line := g.rows[i], from+g.at[i]
+		g.rows[i] = nil // a long table is never there as a whole
 		j.begin()
 		for k := range min(len(cells), len(g.columns)) {
 			j.take(&j.row, &g.columns[k], cells[k])

@@ -8,15 +8,22 @@ package audit
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/law"
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -239,4 +246,283 @@ func answer(levels setting.Levels) (law.Quantity, bool) {
 	// Another server's head has a status line and an empty line, and is smaller than any plain head.
 	head := law.Quantity{Value: 108, Low: 19, High: 256}
 	return law.Around(route.Printed, route.Within*route.Printed).Plus(head), ok && route.Printed > 0
+}
+
+// A File is one TOML file in data/texts, written by hand from one entry's text: its tables, the
+// figures of its sentences, and what they should agree with. The sentences themselves are not in
+// it.
+type File struct {
+	Entry     string    `toml:"entry"`
+	Date      string    `toml:"date"` // on which it was published; a text with tables has one
+	Tables    []Table   `toml:"tables"`
+	Sentences []Printed `toml:"figures"`
+
+	Figures  map[string]Printed `toml:"-"` // of sentences
+	Findings []Finding          `toml:"checks"`
+}
+
+// A Table is one that a text printed, of one machine or of two. Its rows are single runs, so it decides no claim.
+type Table struct {
+	ID          string         `toml:"id"` // in formulas and on pages
+	Place       string         `toml:"place"`
+	Experiment  string         `toml:"experiment"` // the lab's, which repeats what the table shows
+	Host        string         `toml:"host"`
+	ClientHost  string         `toml:"client"` // in files only if it is another than the server's
+	Topology    string         `toml:"topology"`
+	LineRateBps float64        `toml:"line_rate_bps"`
+	Note        string         `toml:"note"`     // what the text leaves open
+	Given       map[string]any `toml:"settings"` // the same in every row
+	Rows        []Row          `toml:"rows"`
+
+	Date     string         `toml:"-"`
+	Settings setting.Levels `toml:"-"`
+}
+
+// A Row is one run of a table: what was set, and the figures as they were printed.
+type Row struct {
+	Given   map[string]any    `toml:"levels"`
+	Printed map[string]string `toml:"printed"`
+
+	ID      string                    `toml:"-"` // c1, c2 and so on
+	Levels  setting.Levels            `toml:"-"`
+	Figures map[string]medians.Figure `toml:"-"` // by metric
+	Bound   gate.Bound                `toml:"-"` // by these figures
+
+	place   string
+	figures map[string]Printed
+}
+
+// A Printed is a figure as a text prints it, with its range in its base unit.
+type Printed struct {
+	ID      string      `toml:"id"`
+	Place   string      `toml:"place"`
+	Printed string      `toml:"printed"`
+	Unit    metric.Unit `toml:"unit"`   // for figures without one in print; a count by default
+	Exact   bool        `toml:"exact"`  // a setting or a count, not rounded
+	Cut     bool        `toml:"cut"`    // rounded down
+	Binary  bool        `toml:"binary"` // by a tool whose kilo is 1,024
+
+	law.Quantity `toml:"-"`
+}
+
+// A Finding compares one figure with its value computed from others, by a formula that a text gives, or by a law.
+type Finding struct {
+	ID         string       `toml:"id"`
+	Kind       string       `toml:"kind"`  // the name of a law
+	Place      string       `toml:"place"` // in files if it is not that of the figure
+	Printed    string       `toml:"-"`     // absent if it is a formula
+	Unit       metric.Unit  `toml:"unit"`  // in files if it is not that of the figure
+	Stands     law.Quantity `toml:"-"`     // what rounding allows for the figure
+	Relation   law.Relation `toml:"-"`
+	Recomputed law.Quantity `toml:"-"`
+	Within     float64      `toml:"within"` // tolerance beyond rounding, as a share; note says why
+	Agrees     bool         `toml:"-"`
+	Shown      Shown        `toml:"-"`
+	Note       string       `toml:"note"`
+
+	Of      string `toml:"of"` // name of a figure, or a formula
+	Equals  string `toml:"equals"`
+	AtMost  string `toml:"at_most"`
+	AtLeast string `toml:"at_least"`
+	formula string // of these three the one that is there
+}
+
+// Shown has a finding's quantities as pages print them, in tables and in prose.
+type Shown struct {
+	Printed, PrintedProse, Recomputed, RecomputedProse string
+
+	Stands string // what rounding allows
+	Within string // the tolerance beyond it
+}
+
+var (
+	word  = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	entry = regexp.MustCompile(`^([0-9]{2}[a-z]?|[a-z]{3,})$`) // its number, or the word of a study
+)
+
+// LoadDir reads every text of a directory, sorted by entry; none if there is no such directory. A faulty text does not
+// hide the others.
+func LoadDir(dir string) (texts []*File, faults map[string]error, err error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*"))
+	faults = map[string]error{}
+	for _, path := range paths {
+		var f *File
+		data, err := strict.ReadUpTo(path, strict.MostWritten)
+		name, isText := strings.CutSuffix(filepath.Base(path), ".toml")
+		if !isText {
+			err = errors.New("only texts belong there, one .toml file an entry")
+		}
+		if err == nil {
+			f, err = Parse(name, data)
+		}
+		if faults[path] = err; err == nil {
+			delete(faults, path)
+			texts = append(texts, f)
+		}
+	}
+	return texts, faults, err
+}
+
+// Parse parses the text of the entry with the given number, and checks everything that needs no formula evaluated.
+func Parse(name string, data []byte) (*File, error) {
+	f := &File{Figures: map[string]Printed{}}
+	if err := strict.DecodeTOML(data, f); err != nil {
+		return nil, err
+	}
+	if f.Entry != name || !entry.MatchString(name) {
+		return nil, fmt.Errorf("entry: %q, but the file is called %s.toml; it is called by the entry's number, or by the "+
+			"study's word", f.Entry, name)
+	}
+	var first error
+	seen := map[string]bool{}
+	part := func(list string, i int, id, space string, err error) {
+		switch {
+		case !word.MatchString(id):
+			err = errors.New("its id must be lower-case letters, digits and _")
+		case seen[space+id]:
+			err = errors.New("its id is there twice")
+		}
+		if seen[space+id] = true; err != nil && first == nil {
+			first = fmt.Errorf("%s[%d] %q: %w", list, i, id, err)
+		}
+	}
+	for i := range f.Tables {
+		t := &f.Tables[i]
+		t.Date = f.Date
+		part("tables", i, t.ID, "", t.resolve()) // tables and figures share a namespace
+	}
+	for i, p := range f.Sentences {
+		part("figures", i, p.ID, "", p.read())
+		f.Figures[p.ID] = p
+	}
+	for i := range f.Findings {
+		part("checks", i, f.Findings[i].ID, "check ", f.Findings[i].resolve())
+	}
+	if _, err := time.Parse(time.DateOnly, f.Date); err != nil && f.Tables != nil && first == nil {
+		first = fmt.Errorf("date: %q; give the day on which the tables were published, as 2026-06-12", f.Date)
+	}
+	return f, first
+}
+
+// units are the base units, and none.
+var units = []metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond, metric.Bytes,
+	metric.Ratio, metric.Count, ""}
+
+func (c *Finding) resolve() error {
+	sides := map[law.Relation]string{law.Equals: c.Equals, law.AtMost: c.AtMost, law.AtLeast: c.AtLeast}
+	maps.DeleteFunc(sides, func(_ law.Relation, formula string) bool { return formula == "" })
+	for c.Relation, c.formula = range sides {
+	}
+	known := strict.Map(law.All, func(w strict.Word) string { return w.Name })
+	switch {
+	case !slices.Contains(known, c.Kind):
+		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.Instead(c.Kind, known))
+	case c.Of == "" || len(sides) != 1:
+		return errors.New("needs of, and one of equals, at_most and at_least")
+	case c.Kind == law.Answer && c.Equals == "":
+		return errors.New("a size needs equals, since a limit on one side would agree with nearly everything")
+	case !(c.Within >= 0 && c.Within < 1):
+		return errors.New("within must be a share from 0 to 1")
+	case c.Within > 0 && c.Note == "":
+		return errors.New("within allows more than rounding does; note must say why")
+	case !slices.Contains(units, c.Unit):
+		return fmt.Errorf("unit %q: use one of %q", c.Unit, units)
+	}
+	return nil
+}
+
+// read reads a figure as it was printed. A figure rounded down means all values up to the next.
+func (p *Printed) read() error {
+	as, ok := law.Read(p.Printed, law.Manner{Digits: p.Exact || p.Cut, Binary: p.Binary})
+	unit := as.Unit
+	if unit == metric.Count { // no unit in print
+		unit = cmp.Or(p.Unit, unit)
+	}
+	switch v := as.Value; {
+	case p.Place == "":
+		return errors.New("place is missing: say where it is printed")
+	case !ok || p.Exact && p.Cut || (p.Exact || p.Cut) && strings.ContainsAny(p.Printed, "<~-−"):
+		return fmt.Errorf(`%q is no printed figure this lab can read (such as "1.32M", "~34µs", "+117%%", "<1ms", `+
+			`"6.25 GB/s"), or is exact, cut or a limit at once`, p.Printed)
+	case p.Unit != "" && p.Unit != unit || !slices.Contains(units, unit):
+		return fmt.Errorf("unit %q, but %q is in %q; use one of %q", p.Unit, p.Printed, unit, units)
+	case p.Exact:
+		as.Quantity = law.Exactly(v)
+	case p.Cut:
+		as.Quantity = law.Quantity{Value: v, Low: v, High: v + 2*(as.High-v)}
+	}
+	p.Unit, p.Quantity = unit, as.Rounded()
+	return nil
+}
+
+// resolve reads the table's levels and figures.
+func (t *Table) resolve() (err error) {
+	t.ClientHost = cmp.Or(t.ClientHost, t.Host)
+	switch {
+	case t.Place == "" || t.Experiment == "" || t.Host == "":
+		return errors.New("needs place, experiment and host")
+	case !slices.Contains(experiment.Topologies, t.Topology):
+		return fmt.Errorf("topology: %q; %s", t.Topology, strict.Instead(t.Topology, experiment.Topologies))
+	case t.LineRateBps < 0:
+		return fmt.Errorf("line_rate_bps: %v is no rate", t.LineRateBps)
+	case len(t.Rows) == 0:
+		return errors.New("rows: none; each run that the table shows is one")
+	}
+	if t.Settings, err = setting.ParseLevels(t.Given); err != nil {
+		return fmt.Errorf("settings: %w", err)
+	}
+	for i := range t.Rows {
+		if err := t.Rows[i].resolve(t, i); err != nil {
+			return fmt.Errorf("rows[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (r *Row) resolve(t *Table, i int) (err error) {
+	if r.Levels, err = setting.ParseLevels(r.Given); err != nil {
+		return err
+	}
+	r.ID, r.place, r.Figures, r.figures = "c"+strconv.Itoa(i+1), t.Place, map[string]medians.Figure{}, map[string]Printed{}
+	for _, name := range setting.Names() {
+		if l, ok := r.Levels[name]; ok {
+			r.place += ", " + strings.ReplaceAll(name, "_", " ") + " " + setting.LevelPhrase(l)
+		}
+	}
+	known := map[string]float64{}
+	for _, name := range slices.Sorted(maps.Keys(r.Printed)) {
+		p, err := printedFigure(name, r.Printed[name], r.place)
+		if err != nil {
+			return fmt.Errorf("printed: %s: %w", name, err)
+		}
+		f := medians.Figure{N: 1, Printed: p.Printed}
+		if strings.HasPrefix(p.Printed, "<") {
+			f.Below = &p.Value
+		} else {
+			f.Median, known[name] = &p.Value, p.Value
+		}
+		r.figures[name], r.Figures[name] = p, f
+	}
+	r.Bound = gate.WallsOf(known, t.LineRateBps).Bound()
+	return nil
+}
+
+var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
+
+// printedFigure reads a metric's figure. Counts are in full. Latencies in whole milliseconds were cut by autocannon.
+func printedFigure(name, printed, place string) (p Printed, err error) {
+	m, ok := metric.Lookup(name)
+	if !ok {
+		return p, fmt.Errorf("no such metric; %s", strict.Instead(name, metric.Names()))
+	}
+	p = Printed{Place: place + ": " + strings.ToLower(m.Label), Printed: printed,
+		Cut:   strings.HasPrefix(name, "latency_") && whole.MatchString(printed),
+		Exact: m.Unit == metric.Count && !strings.ContainsAny(printed, "~.")}
+	if m.Unit == metric.Count || m.Unit == metric.PerSecond || m.Unit == metric.Ratio {
+		p.Unit = m.Unit // other units in print
+	}
+	if err = p.read(); err == nil && p.Unit != m.Unit {
+		err = fmt.Errorf("%q is no figure in %s", printed, m.Unit)
+	}
+	return p, err
 }
