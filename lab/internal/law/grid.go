@@ -38,7 +38,13 @@ func (j *judge) read(raw []byte) error {
 	}
 	lines := strings.Split(text, "\n")
 	for at, top := 0, 0; at < len(lines); { // top is the first line of those together
-		g, n := gridOf(lines[at:], at-top < mostTop)
+		// Without a table that begins here, n lines are not to be tried again.
+		g, n := barred(lines[at:])
+		if strings.Contains(lines[at], "<table") {
+			g, n = tagged(lines[at:])
+		} else if n == 0 && at-top < mostTop {
+			g, n = separated(lines[at:])
+		}
 		if g.rows != nil {
 			j.output()
 			j.table(g, at+1)
@@ -89,17 +95,6 @@ func decoded(raw []byte) (string, error) {
 		text = quoted().ReplaceAllString(text, "")
 	}
 	return text, nil
-}
-
-// gridOf reads a table that begins with the first line. Without one, n lines are not to be tried again.
-func gridOf(lines []string, separate bool) (g *grid, n int) {
-	if strings.Contains(lines[0], "<table") {
-		return tagged(lines)
-	}
-	if g, n = barred(lines); n == 0 && separate {
-		g, n = separated(lines)
-	}
-	return g, n
 }
 
 const (

@@ -348,21 +348,24 @@ func (j *judge) room(among []Finding) bool {
 
 // columns notes the reading of heads.
 func (j *judge) columns(all []column) {
-	heads := func(are func(column) bool) (list, first string) {
-		heads := strict.Map(strict.Filter(all, are), func(c column) string { return c.head })
-		return strings.Join(heads, ", "), append(heads, "")[0]
-	}
+	var guessed, left []string
 	for _, c := range all {
 		if c.unread > 0 {
 			j.note("%s: %s could not be read", c.head, words.Count(c.unread, "cell"))
 		}
+		if c.guessed {
+			guessed = append(guessed, c.head)
+		}
+		if c.figure == unused && c.head != "" {
+			left = append(left, c.head)
+		}
 	}
-	if list, first := heads(func(c column) bool { return c.guessed }); list != "" {
+	if guessed != nil {
 		j.note("taken for ms, since no unit is given: %s; if it is another, say --unit '%s=us', or latency=us for all",
-			list, first)
+			strings.Join(guessed, ", "), guessed[0])
 	}
-	if list, _ := heads(func(c column) bool { return c.figure == unused && c.head != "" }); list != "" {
-		j.note("not used: %.300s", list)
+	if left != nil {
+		j.note("not used: %.300s", strings.Join(left, ", "))
 	}
 }
 

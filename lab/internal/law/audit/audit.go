@@ -409,15 +409,13 @@ var units = []metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond,
 	metric.Ratio, metric.Count, ""}
 
 func (c *Finding) resolve() error {
-	sides := map[law.Relation]string{law.Equals: c.Equals, law.AtMost: c.AtMost, law.AtLeast: c.AtLeast}
-	maps.DeleteFunc(sides, func(_ law.Relation, formula string) bool { return formula == "" })
-	for c.Relation, c.formula = range sides {
-	}
+	c.formula = c.Equals + c.AtMost + c.AtLeast
+	c.Relation = map[string]law.Relation{c.Equals: law.Equals, c.AtMost: law.AtMost, c.AtLeast: law.AtLeast}[c.formula]
 	known := strict.Map(law.All, func(w strict.Word) string { return w.Name })
 	switch {
 	case !slices.Contains(known, c.Kind):
 		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.Instead(c.Kind, known))
-	case c.Of == "" || len(sides) != 1:
+	case c.Of == "" || c.formula == "" || c.Relation == "":
 		return errors.New("needs of, and one of equals, at_most and at_least")
 	case c.Kind == law.Answer && c.Equals == "":
 		return errors.New("a size needs equals, since a limit on one side would agree with nearly everything")
@@ -463,8 +461,6 @@ func (t *Table) resolve() (err error) {
 		return errors.New("needs place, experiment and host")
 	case !slices.Contains(experiment.Topologies, t.Topology):
 		return fmt.Errorf("topology: %q; %s", t.Topology, strict.Instead(t.Topology, experiment.Topologies))
-	case t.LineRateBps < 0:
-		return fmt.Errorf("line_rate_bps: %v is no rate", t.LineRateBps)
 	case len(t.Rows) == 0:
 		return errors.New("rows: none; each run that the table shows is one")
 	}
