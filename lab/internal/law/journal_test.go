@@ -2,6 +2,7 @@ package law_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/law"
@@ -30,7 +31,7 @@ func TestTheJournalsOwnTrialsKeepTheLaws(t *testing.T) {
 			continue // of batches, say, which have no figure of HTTP
 		}
 		for _, found := range report.Findings {
-			if found.Verdict == law.Impossible || found.Verdict == law.Unread {
+			if !strings.HasPrefix(found.Unless, "pipelining is not given") {
 				t.Errorf("%s as CSV, line %d: %s", path, found.Line, found.Says)
 			}
 		}
