@@ -72,82 +72,73 @@ func (q Quantity) Rounded() Quantity {
 // A Formula is arithmetic over the named figures of a row.
 type Formula func(*Row) Quantity
 
+// operations are those of operators and functions. Those of alone take one figure, as the second.
+var (
+	operations = map[string]func(a, b Quantity) Quantity{
+		"+": Quantity.Plus, "-": Quantity.Minus, "*": Quantity.Times, "/": Quantity.Over,
+		"min": func(a, b Quantity) Quantity {
+			return Quantity{min(a.Value, b.Value), min(a.Low, b.Low), min(a.High, b.High)}
+		},
+		"max": func(a, b Quantity) Quantity {
+			return Quantity{max(a.Value, b.Value), max(a.Low, b.Low), max(a.High, b.High)}
+		},
+		"floor": func(_, b Quantity) Quantity { return b.Each(math.Floor) },
+		"sqrt":  func(_, b Quantity) Quantity { return b.Each(func(v float64) float64 { return math.Sqrt(max(0, v)) }) },
+	}
+	alone = map[string]bool{"floor": true, "sqrt": true}
+)
+
 // ParseFormula reads arithmetic as Go has it: numbers, names, + - * /, parentheses, min, max, floor
 // and sqrt. It takes nothing else, so that a reader can compute it by hand. The function named
 // gives the value of a name, which may have dots.
 func ParseFormula(text string, named func(name string) (Formula, error)) (Formula, error) {
-	c := compiler{text: strings.ToUpper(text), named: named} // in which no name is a word of Go's
-	e, err := parser.ParseExpr(c.text)
+	upper := strings.ToUpper(text) // in which no name is a word of Go's
+	whole, err := parser.ParseExpr(upper)
 	if err != nil {
 		return nil, fmt.Errorf("%.60q, %w", text, err)
 	}
-	return c.compile(e), c.err
-}
-
-type compiler struct {
-	text  string
-	named func(name string) (Formula, error)
-	err   error // the first
-}
-
-// operations are those of operators, and of functions of several figures.
-var operations = map[string]func(a, b Quantity) Quantity{
-	"+": Quantity.Plus, "-": Quantity.Minus, "*": Quantity.Times, "/": Quantity.Over,
-	"min": func(a, b Quantity) Quantity {
-		return Quantity{min(a.Value, b.Value), min(a.Low, b.Low), min(a.High, b.High)}
-	},
-	"max": func(a, b Quantity) Quantity {
-		return Quantity{max(a.Value, b.Value), max(a.Low, b.Low), max(a.High, b.High)}
-	},
-}
-
-// functions are those of one figure.
-var functions = map[string]func(float64) float64{
-	"floor": math.Floor,
-	"sqrt":  func(v float64) float64 { return math.Sqrt(max(0, v)) },
-}
-
-func (c *compiler) compile(e ast.Expr) (f Formula) {
-	word := func(e ast.Expr) string { return strings.ToLower(c.text[e.Pos()-1 : e.End()-1]) }
-	fold := func(name string, all ...ast.Expr) Formula {
-		f, do := c.compile(all[0]), operations[name]
-		for _, e := range all[1:] {
-			a, b := f, c.compile(e)
-			f = func(r *Row) Quantity { return do(a(r), b(r)) }
+	word := func(e ast.Expr) string { return strings.ToLower(upper[e.Pos()-1 : e.End()-1]) }
+	var compile func(ast.Expr) Formula
+	compile = func(e ast.Expr) (f Formula) {
+		name, of := "", []ast.Expr{}
+		fault := errors.New("a formula has numbers, names, + - * /, parentheses, min and max of figures, floor and sqrt of one")
+		switch e := e.(type) {
+		case *ast.ParenExpr:
+			return compile(e.X)
+		case *ast.BasicLit:
+			v := 0.0
+			v, fault = strconv.ParseFloat(word(e), 64)
+			f = func(*Row) Quantity { return Exactly(v) }
+		case *ast.Ident, *ast.SelectorExpr:
+			f, fault = named(word(e))
+		case *ast.UnaryExpr:
+			if e.Op == token.SUB {
+				a := compile(e.X)
+				return func(r *Row) Quantity { return Quantity{}.Minus(a(r)) }
+			}
+		case *ast.BinaryExpr:
+			name, of = e.Op.String(), []ast.Expr{e.X, e.Y}
+		case *ast.CallExpr:
+			if name, of = word(e.Fun), e.Args; alone[name] && len(of) == 1 {
+				of = append(of, of[0])
+			} else if alone[name] {
+				of = nil
+			}
+		}
+		if do := operations[name]; do != nil && len(of) > 0 {
+			f, fault = compile(of[0]), nil
+			for _, e := range of[1:] {
+				a, b := f, compile(e)
+				f = func(r *Row) Quantity { return do(a(r), b(r)) }
+			}
+		}
+		if fault != nil && err == nil {
+			err = fmt.Errorf("%.60q, character %d: %w", strings.ToLower(upper), e.Pos(), fault)
 		}
 		return f
 	}
-	err := errors.New("a formula has numbers, names, + - * /, parentheses, min and max of figures, floor and sqrt of one")
-	switch e := e.(type) {
-	case *ast.ParenExpr:
-		return c.compile(e.X)
-	case *ast.BasicLit:
-		v := 0.0
-		v, err = strconv.ParseFloat(word(e), 64)
-		f = func(*Row) Quantity { return Exactly(v) }
-	case *ast.Ident, *ast.SelectorExpr:
-		f, err = c.named(word(e))
-	case *ast.UnaryExpr:
-		if e.Op == token.SUB {
-			a := c.compile(e.X)
-			return func(r *Row) Quantity { return Quantity{}.Minus(a(r)) }
-		}
-	case *ast.BinaryExpr:
-		if operations[e.Op.String()] != nil {
-			return fold(e.Op.String(), e.X, e.Y)
-		}
-	case *ast.CallExpr:
-		if name := word(e.Fun); operations[name] != nil && len(e.Args) > 0 {
-			return fold(name, e.Args...)
-		} else if do := functions[name]; do != nil && len(e.Args) == 1 {
-			a := c.compile(e.Args[0])
-			return func(r *Row) Quantity { return a(r).Each(do) }
-		}
-	}
-	if err != nil {
-		c.err = cmp.Or(c.err, fmt.Errorf("%.60q, character %d: %w", strings.ToLower(c.text), e.Pos(), err))
-	}
-	return f
+	f := compile(whole)
+	return f, err
 }
 
 // A Unit is how many base units a printed one makes; laws.toml has all.

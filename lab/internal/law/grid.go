@@ -1,7 +1,6 @@
 package law
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/csv"
 	"fmt"
@@ -76,21 +75,19 @@ var (
 
 // decoded is a text in UTF-8 whose lines end in LF, without colours, marks of quotation, and what tells its encoding.
 func decoded(raw []byte) (string, error) {
+	text := string(raw)
 	for mark, order := range map[string]binary.ByteOrder{"\xff\xfe": binary.LittleEndian, "\xfe\xff": binary.BigEndian} {
-		if bytes.HasPrefix(raw, []byte(mark)) {
+		if strings.HasPrefix(text, mark) {
 			units := make([]uint16, len(raw)/2)
 			_, _ = binary.Decode(raw, order, units) // all that it can lack is an odd last byte
-			raw = []byte(string(utf16.Decode(units)))
+			text = string(utf16.Decode(units))
 		}
 	}
-	text := strings.TrimPrefix(string(raw), "\ufeff")
+	text = strings.TrimPrefix(text, "\ufeff")
 	if at := strings.IndexByte(text, 0); at >= 0 {
 		return "", fmt.Errorf("it is no text: byte %d is zero", at)
 	}
-	if strings.Contains(text, "\x1b") {
-		text = colours().ReplaceAllString(text, "")
-	}
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	text = colours().ReplaceAllString(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "")
 	if strings.HasPrefix(text, ">") || strings.Contains(text, "\n>") {
 		text = quoted().ReplaceAllString(text, "")
 	}

@@ -266,9 +266,8 @@ func (j *judge) flush() {
 func (j *judge) end(line int, otherwise string) {
 	name := cmp.Or(j.name, otherwise)
 	if j.Rows++; j.wrong != "" {
-		if j.Of[Unread]++; j.room(j.Findings) {
-			j.Findings = append(j.Findings, Finding{Line: line, Row: name, Verdict: Unread, Says: j.wrong})
-		}
+		j.Of[Unread]++
+		j.add(&j.Findings, func() Finding { return Finding{Line: line, Row: name, Verdict: Unread, Says: j.wrong} })
 		return
 	}
 	row := &j.row
@@ -282,9 +281,7 @@ func (j *judge) end(line int, otherwise string) {
 	}
 	worst, lacks := Unheld, lacking(row)
 	remark := func(text string) {
-		if j.room(j.Remarks) {
-			j.Remarks = append(j.Remarks, Finding{Line: line, Row: name, Verdict: worst, Says: text})
-		}
+		j.add(&j.Remarks, func() Finding { return Finding{Line: line, Row: name, Verdict: worst, Says: text} })
 	}
 	row.Judge(func(of Result) {
 		tally, verdict := j.Laws[of.Law], Sound
@@ -298,8 +295,9 @@ func (j *judge) end(line int, otherwise string) {
 		}
 		if of.Holds {
 			tally.Held++
-		} else if tally.Broken++; j.room(j.Findings) {
-			j.Findings = append(j.Findings, Finding{line, name, of.Law, verdict, says(of), of.Unless})
+		} else {
+			tally.Broken++
+			j.add(&j.Findings, func() Finding { return Finding{line, name, of.Law, verdict, says(of), of.Unless} })
 		}
 		j.Laws[of.Law] = tally
 		if slices.Index(Verdicts, verdict) < slices.Index(Verdicts, worst) {
@@ -337,13 +335,13 @@ func lacking(r *Row) string {
 	return ""
 }
 
-// room tells whether one more finding is kept, and counts those that are not.
-func (j *judge) room(among []Finding) bool {
-	if j.options.Most > 0 && len(among) >= j.options.Most {
+// add keeps one more finding, or counts it.
+func (j *judge) add(to *[]Finding, f func() Finding) {
+	if j.options.Most > 0 && len(*to) >= j.options.Most {
 		j.More++
-		return false
+		return
 	}
-	return true
+	*to = append(*to, f())
 }
 
 // columns notes the reading of heads.
