@@ -230,18 +230,15 @@ func columnOf(head string) column {
 			continue
 		}
 		last := len(m) - 1
-		c := column{head: head, unit: m[last]}
-		unit, ok := UnitOf(c.unit)
-		switch h.Figure {
-		case "due":
+		c, id := column{head: head, unit: m[last]}, h.Figure
+		if id == "due" {
 			c.figure = due
 			return c
-		case "quantile":
-			c.figure, _ = FigureOf("p" + cmp.Or(strings.Join(m[1:last], ""), "50"))
-		default:
-			c.figure, _ = FigureOf(h.Figure)
+		} else if id == "quantile" {
+			id = "p" + cmp.Or(strings.Join(m[1:last], ""), "50")
 		}
-		if c.unit == "" || ok && fits(unit.Of, c.figure) > 0 {
+		c.figure, _ = FigureOf(id)
+		if unit, ok := UnitOf(c.unit); c.unit == "" || ok && fits(unit.Of, c.figure) > 0 {
 			if h.Doubt != "" {
 				c.doubt = head + " " + h.Doubt
 			}

@@ -191,21 +191,20 @@ var figures = map[string]string{"throughput_rps": "rate", "requests": "requests"
 // automatic makes every check that the figures of a row allow.
 func (f *File) automatic(t *Table, r *Row) {
 	row, levels := law.Row{}, t.Settings.With(r.Levels)
-	metrics := map[string]string{} // by what law calls them
-	for name, id := range figures {
-		figure, _ := law.FigureOf(id)
-		metrics[figure.Name] = name
-		if p, ok := r.figures[name]; ok {
-			row.Set(figure, p.Quantity)
-		} else if n, ok := levels[name].Int(); ok {
-			row.Set(figure, law.Exactly(float64(n)))
-		}
-	}
+	metrics := map[string]string{}          // by what law calls them
 	_, middle := r.figures["latency_p50_s"] // a tail alone is for a check to hold
 	for name, p := range r.figures {
-		if q, ok := law.FigureOf(strings.TrimPrefix(strings.TrimSuffix(name, "_s"), "latency_")); ok && middle {
-			row.Set(q, p.Quantity)
-			metrics[q.Name] = name
+		quantile := strings.TrimPrefix(strings.TrimSuffix(name, "_s"), "latency_")
+		if figure, ok := law.FigureOf(cmp.Or(figures[name], quantile)); ok && (middle || figures[name] != "") {
+			row.Set(figure, p.Quantity)
+			metrics[figure.Name] = name
+		}
+	}
+	for name, level := range levels {
+		if figure, ok := law.FigureOf(figures[name]); ok {
+			if n, ok := level.Int(); ok {
+				row.Set(figure, law.Exactly(float64(n)))
+			}
 		}
 	}
 	if t.LineRateBps > 0 {
