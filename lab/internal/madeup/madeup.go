@@ -80,7 +80,7 @@ func Run(p Plan) *results.File {
 				f.Trials = append(f.Trials, m.trial(b, f.Conditions[c], machine))
 			}
 		}
-		m.at += results.VisitGap.Seconds() + x.ProfileS()*float64(len(f.Conditions)) // each block is a visit
+		m.at += results.BlockGap.Seconds() + x.ProfileS()*float64(len(f.Conditions)) // each block counts
 	}
 	f.Provenance.FinishedAt = p.Started.Add(time.Duration(math.Ceil(m.at)+1) * time.Second)
 	return f

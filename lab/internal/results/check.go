@@ -98,8 +98,7 @@ func (f *File) checkDesign(x *experiment.Experiment) error {
 	return nil
 }
 
-// checkGates judges each valid trial again by its recorded figures, which may close no gate. It may lack figures:
-// older labs did not record all of them.
+// checkGates judges each valid trial again by its recorded figures, which may close no gate. It may lack figures.
 func (f *File) checkGates(x *experiment.Experiment) error {
 	p := f.Provenance
 	for i, t := range f.Trials {

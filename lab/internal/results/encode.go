@@ -17,52 +17,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A Column holds one metric of all trials, in the trials' order; nil where a trial does not have the metric. Earlier
-// runs may have one entry for each turn, or a single number, for all trials.
-type Column []*float64
-
-// UnmarshalJSON reads a list or a number.
-func (c *Column) UnmarshalJSON(text []byte) error {
-	if text[0] == '[' {
-		return json.Unmarshal(text, (*[]*float64)(c))
-	}
-	*c = Column{nil}
-	return json.Unmarshal(text, &(*c)[0])
-}
-
-// long is the column with an entry for each trial.
-func (c Column) long(turns []int) (Column, error) {
-	switch n := len(turns); {
-	case len(c) == n:
-		return c, nil
-	case n > 0 && len(c) == 1:
-		return slices.Repeat(c, n), nil
-	case n > 0 && len(c) == turns[n-1]+1:
-		return strict.Map(turns, func(turn int) *float64 { return c[turn] }), nil
-	default:
-		return nil, fmt.Errorf("%d entries for %d trials", len(c), n)
-	}
-}
-
-// turns gives the turn of each trial, from 0: trials of one block follow one another where their conditions were up
-// together.
-func (f *File) turns() []int {
-	group := map[string]int{}
-	for g, conditions := range f.Groups() {
-		for _, c := range conditions {
-			group[f.Conditions[c].ID] = g
-		}
-	}
-	turn, out := -1, make([]int, len(f.Trials))
-	for i, t := range f.Trials {
-		if i == 0 || t.Block != f.Trials[i-1].Block || group[t.Condition] != group[f.Trials[i-1].Condition] {
-			turn++
-		}
-		out[i] = turn
-	}
-	return out
-}
-
 // leastBlocks are in a file in any case; beyond them a run ends where another block would make more than
 // mostTrials. The record counts the blocks of further runs too.
 const (
@@ -78,35 +32,19 @@ func (f *File) Full() bool {
 // spread gives a file that was read what its text leaves out: figures move from the columns to the trials, and what
 // follows from them is added.
 func (f *File) spread() error {
-	p := f.Provenance
-	for i := range f.Conditions { // earlier runs leave out what the control repeats
-		if c := &f.Conditions[i]; c.ControlOf != "" && c.Levels == nil {
-			if of := f.condition(c.ControlOf); of != nil {
-				c.Levels, c.Generator, c.Commands = of.Levels, of.Generator, of.Commands
-			}
-		}
-	}
 	for i := range f.Trials {
 		t := &f.Trials[i]
-		if t.Block == 0 && i > 0 { // left out after the first trial of a block
-			t.Block = f.Trials[i-1].Block
-		}
 		t.Seq, t.Metrics, t.Resolution = i+1, map[string]float64{}, map[string]float64{}
-		if t.AtS == nil && len(t.Slots) > 0 {
-			at := p.ClockS + t.Slots[0].AtS
-			t.AtS = &at
-		}
-		if t.AtS != nil {
-			t.StartedAt = p.StartedAt.Add(time.Duration(*t.AtS * 1e9).Round(time.Microsecond))
+		if t.AtS > 0 {
+			t.StartedAt = f.Provenance.StartedAt.Add(time.Duration(t.AtS * 1e9).Round(time.Microsecond))
 		}
 		for k := range t.Profiles {
 			t.Profiles[k].Unit = t.Profiles[k].Kind.Doc().Unit
 		}
 	}
-	turns := f.turns()
 	err := cmp.Or(
-		scatter("figures", f.Figures, turns, func(i int) map[string]float64 { return f.Trials[i].Metrics }),
-		scatter("resolutions", f.Resolutions, turns, func(i int) map[string]float64 { return f.Trials[i].Resolution }))
+		f.scatter("figures", f.Figures, func(t Trial) map[string]float64 { return t.Metrics }),
+		f.scatter("resolutions", f.Resolutions, func(t Trial) map[string]float64 { return t.Resolution }))
 	f.Figures, f.Resolutions = nil, nil
 	for i := range f.Trials {
 		f.Conclude(&f.Trials[i])
@@ -115,15 +53,14 @@ func (f *File) spread() error {
 }
 
 // scatter puts columns into the maps of the trials.
-func scatter(at string, columns map[string]Column, turns []int, into func(trial int) map[string]float64) error {
+func (f *File) scatter(at string, columns map[string][]*float64, into func(Trial) map[string]float64) error {
 	for name, column := range columns {
-		column, err := column.long(turns)
-		if err != nil {
-			return fmt.Errorf("/%s/%s: %w", at, name, err)
+		if len(column) != len(f.Trials) {
+			return fmt.Errorf("/%s/%s: %d entries for %d trials", at, name, len(column), len(f.Trials))
 		}
 		for i, v := range column {
 			if v != nil {
-				into(i)[name] = *v
+				into(f.Trials[i])[name] = *v
 			}
 		}
 	}
@@ -132,11 +69,11 @@ func scatter(at string, columns map[string]Column, turns []int, into func(trial 
 
 // gathered is a copy of the file as its text has it: what was counted, in columns.
 func (f File) gathered() File {
-	f.Trials, f.Figures, f.Resolutions = slices.Clone(f.Trials), map[string]Column{}, map[string]Column{}
-	gather := func(columns map[string]Column, i int, figures map[string]float64) {
+	f.Trials, f.Figures, f.Resolutions = slices.Clone(f.Trials), map[string][]*float64{}, map[string][]*float64{}
+	gather := func(columns map[string][]*float64, i int, figures map[string]float64) {
 		for name, v := range figures {
 			if columns[name] == nil {
-				columns[name] = make(Column, len(f.Trials))
+				columns[name] = make([]*float64, len(f.Trials))
 			}
 			columns[name][i] = &v
 		}
@@ -144,8 +81,7 @@ func (f File) gathered() File {
 	for i := range f.Trials {
 		t := &f.Trials[i]
 		if !t.StartedAt.IsZero() {
-			at := t.StartedAt.Sub(f.Provenance.StartedAt).Round(time.Microsecond).Seconds()
-			t.AtS = &at
+			t.AtS = t.StartedAt.Sub(f.Provenance.StartedAt).Round(time.Microsecond).Seconds()
 		}
 		following := f.following(t)
 		counted := maps.Clone(t.Metrics)

@@ -68,56 +68,49 @@ func (f *File) OtherPrograms(now map[string]host.Binary) []string {
 	})
 }
 
-// A visit is one stay of the lab at an experiment: its blocks on one host that follow one another, whichever runs have
-// them. What a neighbour, a clock or a cache does for a minute is in all of them alike, so a visit is one piece of
-// evidence. A block belongs to the visit before it if it begins less than VisitGap after that one's last trial ended
-// and at most VisitSpan after its first block began. A session stays away from an experiment for VisitGap, so there
-// each block is a visit; in earlier runs several may be one.
-const (
-	VisitGap  = 10 * time.Second
-	VisitSpan = 60 * time.Second
-)
+// BlockGap is how long after the end of all earlier blocks of its experiment on its machine a block has to begin to
+// count. What a neighbour, a clock or a cache does for a minute is in closer blocks alike, so of those only the first
+// is evidence. A session stays away from an experiment for that long.
+const BlockGap = 10 * time.Second
 
-// A Stay is the time from the beginning of a block's first trial to the end of its last, profiles included.
-type Stay struct{ Began, Ended time.Time }
+// A Span is the time from the beginning of a block's first trial to the end of its last, profiles included; zero if
+// none began.
+type Span struct{ Began, Ended time.Time }
 
-// Stays gives the time of each block that has a trial.
-func (f *File) Stays() map[int]Stay {
-	out, p := map[int]Stay{}, f.Provenance
+// Spans gives the time of each block that has a trial.
+func (f *File) Spans() map[int]Span {
+	out, p := map[int]Span{}, f.Provenance
 	profiled := time.Duration(p.Block.ProfileS * float64(len(f.Conditions)*int(time.Second)))
 	for _, t := range f.Trials {
-		s, ok := out[t.Block]
-		if !ok || t.StartedAt.Before(s.Began) {
-			s.Began = t.StartedAt
-		}
-		if end := t.StartedAt.Add(t.span(p) + profiled); end.After(s.Ended) {
-			s.Ended = end
+		s := out[t.Block]
+		if end := t.StartedAt.Add(t.span(p) + profiled); !t.StartedAt.IsZero() {
+			if s.Began.IsZero() || t.StartedAt.Before(s.Began) {
+				s.Began = t.StartedAt
+			}
+			if end.After(s.Ended) {
+				s.Ended = end
+			}
 		}
 		out[t.Block] = s
 	}
 	return out
 }
 
-// Visits gives the visit of each block, by the blocks' times. Visits count from 0, oldest first;
-// the blocks may be in any order.
-func Visits(blocks []Stay) []int {
+// Apart tells of each block whether it began BlockGap after the end of all that began before it. The blocks may be in
+// any order.
+func Apart(blocks []Span) []bool {
 	order := make([]int, len(blocks))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return blocks[a].Began.Compare(blocks[b].Began) })
-	out := make([]int, len(blocks))
-	visit := -1
-	var first, free time.Time
+	out := make([]bool, len(blocks))
+	var free time.Time
 	for _, i := range order {
-		b := blocks[i]
-		if visit < 0 || b.Began.Sub(free) >= VisitGap || b.Began.Sub(first) > VisitSpan {
-			visit, first = visit+1, b.Began
+		out[i] = blocks[i].Began.Sub(free) >= BlockGap
+		if blocks[i].Ended.After(free) {
+			free = blocks[i].Ended
 		}
-		if b.Ended.After(free) {
-			free = b.Ended
-		}
-		out[i] = visit
 	}
 	return out
 }

@@ -67,8 +67,11 @@ func Decode(data []byte, into any) error {
 	switch v := into.(type) {
 	case *File:
 		p := v.Provenance
-		if p == nil || p.Block == nil || !(p.Block.SlotS > 0) || p.Block.Rounds < 1 || p.Block.Rounds > 100 {
+		switch {
+		case p == nil || p.Block == nil || !(p.Block.SlotS > 0) || p.Block.Rounds < 1 || p.Block.Rounds > 100:
 			return errors.New("/provenance/block: missing, or with a number of slots that no design has")
+		case p.Locks == nil:
+			return errors.New("/provenance/locks: missing")
 		}
 		return v.spread()
 	case *host.Profile:

@@ -1,11 +1,10 @@
 package results
 
 import (
-	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/profile"
@@ -145,8 +144,8 @@ type Reading struct {
 	Nominal   *float64
 }
 
-// cut has the metrics that load generators count in steps, where a trial does not record its step.
-var cut = map[string]bool{
+// stepped has the metrics of which http_load prints the upper edge of a step, which is a thousandth.
+var stepped = map[string]bool{
 	"latency_p50_s": true, "latency_p90_s": true, "latency_p95_s": true, "latency_p99_s": true, "latency_p999_s": true,
 	"latency_max_s": true,
 }
@@ -161,19 +160,9 @@ func (f *File) Reading(t Trial, name string) (Reading, bool) {
 		return Reading{}, false
 	}
 	r := Reading{v, v, &v}
-	generator := f.Provenance.Generator
-	if c := f.condition(t.Condition); c != nil {
-		generator = cmp.Or(c.Generator, generator)
-	}
-	generator, _, _ = strings.Cut(generator, " ") // without its version
-	step, said := t.Resolution[name]
-	switch {
-	case said:
-		r.High = v + step
-	case cut[name] && generator == gate.Autocannon: // cuts to whole milliseconds: a 2 is anything from 2 up to 3
-		r.High = v + gate.AutocannonStep
-	case cut[name] && generator == gate.HTTPLoad: // prints the upper edge of a step, which is a thousandth
-		r.Low = v - v*1e-3
+	r.High += t.Resolution[name] // cut to whole steps: a 2 is anything from 2 up to 3
+	if stepped[name] && experiment.Generator(f.LevelsOf(t)) == gate.HTTPLoad {
+		r.Low -= v * 1e-3
 	}
 	return r, true
 }

@@ -9,24 +9,18 @@ import (
 
 func TestAFigureIsReadWithItsResolution(t *testing.T) {
 	nominal := func(v float64) *float64 { return &v }
-	f := &File{Provenance: &Provenance{Generator: "autocannon 8.0.0"}, Conditions: []Condition{
-		{ID: "a", Levels: setting.Levels{}},
-		{ID: "c", Levels: setting.Levels{}, Generator: "another 1"},
-		{ID: "d", Levels: setting.Levels{}, Generator: "http_load 1"},
-	}}
+	by := func(generator string) setting.Levels {
+		return setting.Levels{setting.Generator: setting.String(generator)}
+	}
+	f := &File{Conditions: []Condition{{ID: "a", Levels: by(setting.Autocannon)}, {ID: "d", Levels: by(setting.HTTPLoad)}}}
 	for _, c := range []struct {
 		name string
 		t    Trial
 		of   string
 		want Reading
 	}{
-		{"whole milliseconds", Trial{Condition: "a", Metrics: map[string]float64{"latency_p50_s": 0.002}}, "latency_p50_s",
-			Reading{0.002, 0.003, nominal(0.002)}},
-		{"its own step goes first", Trial{Condition: "a", Metrics: map[string]float64{"latency_p50_s": 0.002},
+		{"cut to a step", Trial{Condition: "a", Metrics: map[string]float64{"latency_p50_s": 0.002},
 			Resolution: map[string]float64{"latency_p50_s": 0.0005}}, "latency_p50_s", Reading{0.002, 0.0025, nominal(0.002)}},
-		// The lab's own generator records its step in each trial.
-		{"a step of a histogram", Trial{Condition: "d", Metrics: map[string]float64{"latency_p99_s": 0.5},
-			Resolution: map[string]float64{"latency_p99_s": 0.0039}}, "latency_p99_s", Reading{0.5, 0.5039, nominal(0.5)}},
 		{"below a limit", Trial{Condition: "a", Below: map[string]float64{"latency_p50_s": 0.001}}, "latency_p50_s",
 			Reading{0, 0.001, nil}},
 		{"the upper edge of a step", Trial{Condition: "d", Metrics: map[string]float64{"latency_p99_s": 0.5}}, "latency_p99_s",
@@ -35,7 +29,7 @@ func TestAFigureIsReadWithItsResolution(t *testing.T) {
 			Reading{7, 7, nominal(7)}},
 		{"an exact mean", Trial{Condition: "d", Metrics: map[string]float64{"latency_mean_s": 0.5}}, "latency_mean_s",
 			Reading{0.5, 0.5, nominal(0.5)}},
-		{"a generator of which nothing is known", Trial{Condition: "c", Metrics: map[string]float64{"latency_p50_s": 0.5}},
+		{"no step known", Trial{Condition: "a", Metrics: map[string]float64{"latency_p50_s": 0.5}},
 			"latency_p50_s", Reading{0.5, 0.5, nominal(0.5)}},
 	} {
 		got, ok := f.Reading(c.t, c.of)

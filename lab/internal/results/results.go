@@ -35,44 +35,41 @@ type File struct {
 	Settings      setting.Levels      `json:"settings"`
 	Conditions    []Condition         `json:"conditions"`
 	Trials        []Trial             `json:"trials"`
-	// Figures and Resolutions hold the trials' maps as columns in the file's text. In a File in memory they are
-	// nil: Decode moves them to the trials, Encode takes them from there.
-	Figures     map[string]Column `json:"figures,omitempty"`
-	Resolutions map[string]Column `json:"resolutions,omitempty"`
-	Warnings    []string          `json:"warnings,omitempty"`
+	// Figures and Resolutions hold the trials' maps as columns in the file's text, nil where a trial lacks a figure.
+	// In a File in memory they are nil: Decode moves them to the trials, Encode takes them from there.
+	Figures     map[string][]*float64 `json:"figures,omitempty"`
+	Resolutions map[string][]*float64 `json:"resolutions,omitempty"`
+	Warnings    []string              `json:"warnings,omitempty"`
 }
 
 // Provenance is what a reader needs to run the experiment again or to question the run.
 type Provenance struct {
-	StartedAt        time.Time         `json:"started_at"`
-	FinishedAt       time.Time         `json:"finished_at"`
-	Commit           string            `json:"commit"`
-	Dirty            bool              `json:"dirty"`
-	ExperimentSHA256 string            `json:"experiment_sha256"`
-	Locks            *experiment.Locks `json:"locks,omitempty"` // what the claims were
-	Block            *BlockPlan        `json:"block,omitempty"`
-	BudgetS          float64           `json:"budget_s,omitempty"`
-	Blocks           int               `json:"blocks"`
-	// ClockS is where the slots' clock began, in earlier runs whose trials do not say when they began.
-	ClockS       float64                `json:"clock_s,omitempty"`
-	Ended        Ended                  `json:"ended,omitempty"`
-	Seed         uint64                 `json:"seed"`
-	Generator    string                 `json:"generator"`
-	ServerCPUs   string                 `json:"server_cpus,omitempty"`
-	ClientCPUs   string                 `json:"client_cpus,omitempty"`
-	Tools        map[string]string      `json:"tools"`
-	Servers      map[string]Server      `json:"servers,omitempty"`
-	Binaries     map[string]host.Binary `json:"binaries,omitempty"`
-	Environment  any                    `json:"environment,omitempty"` // of earlier runs, and not used
-	Kernel       map[string]string      `json:"kernel"`
-	Boot         string                 `json:"boot,omitempty"`
-	Known        bool                   `json:"known,omitempty"`
-	MemoryBytes  int64                  `json:"memory_bytes,omitempty"`
-	Commands     []string               `json:"commands,omitempty"`
-	CalibrationS float64                `json:"calibration_s,omitempty"`
-	LeftOut      []LeftOut              `json:"left_out,omitempty"`
-	StoppedEarly string                 `json:"stopped_early,omitempty"`
-	Clients      []Client               `json:"clients,omitempty"` // machines that loaded, in their order
+	StartedAt        time.Time              `json:"started_at"`
+	FinishedAt       time.Time              `json:"finished_at"`
+	Commit           string                 `json:"commit"`
+	Dirty            bool                   `json:"dirty"`
+	ExperimentSHA256 string                 `json:"experiment_sha256"`
+	Locks            *experiment.Locks      `json:"locks"` // what the claims were
+	Block            *BlockPlan             `json:"block"`
+	BudgetS          float64                `json:"budget_s"`
+	Blocks           int                    `json:"blocks"`
+	Ended            Ended                  `json:"ended"`
+	Seed             uint64                 `json:"seed"`
+	Generator        string                 `json:"generator"`
+	ServerCPUs       string                 `json:"server_cpus,omitempty"`
+	ClientCPUs       string                 `json:"client_cpus,omitempty"`
+	Tools            map[string]string      `json:"tools"`
+	Servers          map[string]Server      `json:"servers,omitempty"`
+	Binaries         map[string]host.Binary `json:"binaries,omitempty"`
+	Kernel           map[string]string      `json:"kernel"`
+	Boot             string                 `json:"boot,omitempty"`
+	Known            bool                   `json:"known,omitempty"`
+	MemoryBytes      int64                  `json:"memory_bytes,omitempty"`
+	Commands         []string               `json:"commands,omitempty"`
+	CalibrationS     float64                `json:"calibration_s,omitempty"`
+	LeftOut          []LeftOut              `json:"left_out,omitempty"`
+	StoppedEarly     string                 `json:"stopped_early,omitempty"`
+	Clients          []Client               `json:"clients,omitempty"` // machines that loaded, in their order
 }
 
 // Hosts names the machines by their profiles in data/hosts. The client's was always the server's.
@@ -116,7 +113,7 @@ const (
 // A Condition is one combination of levels of the experiment's factors.
 type Condition struct {
 	ID       string         `json:"id"`
-	Levels   setting.Levels `json:"levels,omitempty"`
+	Levels   setting.Levels `json:"levels"`
 	Commands []string       `json:"commands,omitempty"`
 	// ControlOf marks the run's A/A control: the same levels a second time, drawn into the order and measured like
 	// any other condition.
@@ -129,11 +126,11 @@ type Condition struct {
 // A Trial is one condition in one block.
 type Trial struct {
 	Seq       int       `json:"-"` // place in the order of the run, from 1
-	Block     int       `json:"block,omitempty"`
+	Block     int       `json:"block"`
 	Condition string    `json:"of"`
 	StartedAt time.Time `json:"-"`
-	// AtS is the trial's start in the file's text; StartedAt has it in memory.
-	AtS *float64 `json:"at,omitempty"`
+	// AtS is the trial's start in the file's text, 0 where it never began; StartedAt has it in memory.
+	AtS float64 `json:"at,omitempty"`
 	// Valid reports whether the trial has no reason against it.
 	Valid   bool     `json:"-"`
 	Reasons []Reason `json:"reasons,omitempty"`
@@ -154,10 +151,6 @@ type Trial struct {
 	Slots []slots.Slot `json:"slots,omitempty"`
 
 	Profiles []profile.Profile `json:"profiles,omitempty"`
-
-	// Of earlier runs, and not used.
-	Cores         any `json:"cores,omitempty"`
-	ClientThreads any `json:"client_threads,omitempty"`
 }
 
 // A Reason names the gate that closed on a trial, and says what it saw.

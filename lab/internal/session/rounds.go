@@ -60,7 +60,7 @@ func (s *Session) spend(ctx context.Context) (failed error) {
 			o.unmade = "something failed before"
 		} else if o.unmade == "" {
 			o.unmade = fmt.Sprintf("it takes about %s, in %s at least %s apart, for which the budget has no room",
-				words.Duration(time.Duration(o.clear)*o.block), words.Count(o.clear, "block"), words.Duration(results.VisitGap))
+				words.Duration(time.Duration(o.clear)*o.block), words.Count(o.clear, "block"), words.Duration(results.BlockGap))
 		}
 	}
 	return failed

@@ -59,7 +59,7 @@ type offer struct {
 }
 
 // next says which experiment has the next block, and how long to wait before it; nil if no time is left for one.
-// Experiments take turns, since a block counts only if the last one of its experiment ended results.VisitGap ago.
+// Experiments take turns, since a block counts only if the last one of its experiment ended results.BlockGap ago.
 // Those that decide most claims a second are chosen as far as the time left carries all of them. Of the chosen ones
 // the longest goes first, so that none is left alone with its gaps. Of the others a block fills a gap: a later call goes
 // on from there.
@@ -67,7 +67,7 @@ func (s *Session) next() (*outcome, time.Duration) {
 	room := s.until.Sub(s.Now())
 	var offers []offer
 	for _, o := range s.outcomes {
-		wait := max(0, o.left.Add(results.VisitGap).Sub(s.Now()))
+		wait := max(0, o.left.Add(results.BlockGap).Sub(s.Now()))
 		// An experiment alone has one block, however little time there is.
 		if !o.over && (wait+o.block <= room || o.blocks == 0 && len(s.outcomes) == 1) {
 			offers = append(offers, s.offer(o, wait, room))
@@ -113,7 +113,7 @@ func (s *Session) offer(o *outcome, wait, room time.Duration) offer {
 	slices.Sort(o.needs)
 	for i, blocks := range o.needs {
 		cost := time.Duration(blocks) * o.block
-		span := wait + cost + time.Duration(blocks-1)*results.VisitGap
+		span := wait + cost + time.Duration(blocks-1)*results.BlockGap
 		fits, worth := span <= room, math.Ldexp(float64(i+1), -doubt)/cost.Seconds()
 		if fits && !best.fits || fits == best.fits && worth > best.worth {
 			best.cost, best.span, best.fits, best.worth = cost, span, fits, worth
@@ -139,7 +139,7 @@ func timeFor(xs []*experiment.Experiment) (sum time.Duration) {
 	var least time.Duration
 	for _, x := range xs {
 		sum += budgetOf(x)
-		least = max(least, budgetOf(x)+time.Duration(clearCase(x, math.MaxInt)+stretch)*results.VisitGap)
+		least = max(least, budgetOf(x)+time.Duration(clearCase(x, math.MaxInt)+stretch)*results.BlockGap)
 	}
 	return max(sum, least)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,12 +93,8 @@ func TestExperimentsTakeTurns(t *testing.T) {
 				if f.Provenance.Ended != c.ends {
 					t.Errorf("%s ended: %s", f.Experiment, f.Provenance.Ended)
 				}
-				var stays []results.Stay
-				for _, stay := range f.Stays() {
-					stays = append(stays, stay)
-				}
-				if got := slices.Max(results.Visits(stays)) + 1; got != f.Provenance.Blocks {
-					t.Errorf("%s: %d blocks count apart, of %d", f.Experiment, got, f.Provenance.Blocks)
+				if apart := results.Apart(slices.Collect(maps.Values(f.Spans()))); slices.Contains(apart, false) {
+					t.Errorf("%s: blocks are apart: %v", f.Experiment, apart)
 				}
 			}
 			said := w.said()
@@ -171,7 +168,7 @@ func TestTheBudgetDecidesWhatItCan(t *testing.T) {
 			if o == nil {
 				break
 			}
-			if at = at.Add(wait); o.blocks > 0 && at.Sub(o.left) < results.VisitGap {
+			if at = at.Add(wait); o.blocks > 0 && at.Sub(o.left) < results.BlockGap {
 				t.Errorf("%v: a block after %v", budget, at.Sub(o.left))
 			}
 			at = at.Add(o.block)

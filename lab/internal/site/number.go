@@ -228,9 +228,8 @@ func (s *Site) collectKeys() error {
 func thresholds() map[string]Number {
 	all := map[string]Number{}
 	for key, v := range map[string]float64{"alpha": stats.Alpha, "control_alpha": verdict.ControlAlpha,
-		"bold": confseq.Bold, "max_visits": confseq.MaxNeeded,
-		"least_visits": float64(stats.Fewest(stats.Level(1, 1))), "most_lost": verdict.MostLost,
-		"visit_gap_s": results.VisitGap.Seconds(), "visit_span_s": results.VisitSpan.Seconds(),
+		"bold": confseq.Bold, "least_blocks": float64(stats.Fewest(stats.Level(1, 1))), "most_lost": verdict.MostLost,
+		"block_gap_s":   results.BlockGap.Seconds(),
 		"cpu_saturated": gate.CPUSaturated, "wire_saturated": gate.WireSaturated} {
 		all[key] = Number{Text: words.Percent(v), Value: &v}
 		if v >= 1 {

@@ -214,7 +214,7 @@ func (rec *record) needs(all []*comparison) []setting.Levels {
 func (rec *record) compare(c experiment.Claim, all []*comparison, blocks []block, level float64) {
 	for _, m := range all {
 		for _, b := range blocks {
-			m.add(rec.reading(c, m, b), b.first)
+			m.add(rec.reading(c, m, b), b.apart)
 		}
 		m.settle(level)
 	}

@@ -36,7 +36,7 @@ func (d *decider) control() *Control {
 			of, _ := b.of.Reading(b.of.valid[b.of.control.ControlOf][b.number], name)
 			// Figures of 0 and unrecorded ones have no ratio. They decide no claim.
 			if again.High > 0 && of.High > 0 {
-				m.add(ratioOf(again, of), b.first)
+				m.add(ratioOf(again, of), b.apart)
 			}
 		}
 		if len(m.all) > 0 {

@@ -19,12 +19,12 @@ type source struct {
 	control *results.Condition
 	valid   map[string]map[int]results.Trial // the valid trial, by condition and block
 	ids     map[string]string                // of conditions, by the key of their levels
-	stays   map[int]results.Stay             // the time of each block
+	spans   map[int]results.Span             // the time of each block
 }
 
 func newSource(run Run) *source {
 	s := &source{File: run.File, then: run.Then, valid: map[string]map[int]results.Trial{}, ids: map[string]string{},
-		stays: run.File.Stays()}
+		spans: run.File.Spans()}
 	for _, c := range s.Conditions {
 		s.valid[c.ID] = map[int]results.Trial{}
 		if c.ControlOf == "" {
@@ -53,31 +53,25 @@ func (s *source) at(levels setting.Levels) map[int]results.Trial { return s.vali
 type block struct {
 	of     *source
 	number int
-	first  bool // whether it is the first of its visit, which votes
+	apart  bool // from all before it, and so it votes
 }
 
 // begun lists the blocks of runs that have any trial, valid or not.
 func begun(runs []*source) (out []block) {
-	var stays []results.Stay
+	var spans []results.Span
 	for _, s := range runs {
-		for _, n := range slices.Sorted(maps.Keys(s.stays)) {
-			out, stays = append(out, block{of: s, number: n}), append(stays, s.stays[n])
+		for _, n := range slices.Sorted(maps.Keys(s.spans)) {
+			out, spans = append(out, block{of: s, number: n}), append(spans, s.spans[n])
 		}
 	}
-	first := map[int]int{}
-	for i, visit := range results.Visits(stays) {
-		if at, ok := first[visit]; !ok || stays[i].Began.Before(stays[at].Began) {
-			first[visit] = i
-		}
-	}
-	for _, i := range first {
-		out[i].first = true
+	for i, apart := range results.Apart(spans) {
+		out[i].apart = apart
 	}
 	return out
 }
 
 // visitsOf counts the blocks that vote.
-func visitsOf(blocks []block) int { return strict.Count(blocks, func(b block) bool { return b.first }) }
+func visitsOf(blocks []block) int { return strict.Count(blocks, func(b block) bool { return b.apart }) }
 
 // trials gives a block's valid trials under some conditions; false if one has none.
 func (b block) trials(conds []setting.Levels) (out []results.Trial, complete bool) {

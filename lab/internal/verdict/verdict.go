@@ -5,7 +5,7 @@
 // Each block gives one ratio or value, and the interval of the median block (confseq.Median) decides: inside the band
 // the comparison holds, outside it falls, else it is open. One that falls refutes the claim; if all hold, it is
 // confirmed. At a single edge only one of the two answers can be wrong, so each has the whole part of the error; in a
-// band of two edges each has half. Only the first block of each visit (results.Visits) votes.
+// band of two edges each has half. Only a block apart from those before it (results.Apart) votes.
 //
 // A block has no vote if a fault refused a trial, a figure is missing or the client's, or what the claim needs was not
 // so. The dropped blocks may follow a condition. So the reason counts them, and a claim stays open if more than
