@@ -41,10 +41,9 @@ type Experiment struct {
 	Profile   *Profile           `toml:"profile"`   // nil: no profile
 	Relative  *Relative          `toml:"relative"`  // in no claim's digest, since it decides nothing
 
-	text    []byte
-	fixed   setting.Levels
-	without []setting.Levels // of a copy that Without made
-	locks   *Locks           // of a copy that Then made
+	text  []byte
+	fixed setting.Levels
+	locks *Locks // of a copy that Then made
 }
 
 // Topology says how client and server are joined. Its fields, like those of a Block, a Factor and a
@@ -154,27 +153,11 @@ func (x *Experiment) Conditions() []setting.Levels {
 		}
 		conds = next
 	}
-	return slices.DeleteFunc(conds, func(c setting.Levels) bool {
-		return slices.ContainsFunc(x.without, func(out setting.Levels) bool { return out.In(c) })
-	})
+	return conds
 }
 
 // whole gives the conditions with all their levels.
 func (x *Experiment) whole() []setting.Levels { return strict.Map(x.Conditions(), x.fixed.With) }
-
-// Without is the design without the conditions that have any of these levels, as a machine measures it that lacks a
-// server. All else stays: claims keep their locks, and what is claimed of a condition that was left out does not apply
-// to the run.
-func (x *Experiment) Without(levels ...setting.Levels) *Experiment {
-	y := *x
-	y.without = slices.Concat(x.without, levels)
-	return &y
-}
-
-// About tells whether a claim is about any of the conditions with these levels.
-func (x *Experiment) About(c Claim, levels setting.Levels) bool {
-	return slices.ContainsFunc(x.whole(), func(cond setting.Levels) bool { return levels.In(cond) && c.Covers(cond) })
-}
 
 // ProfileS is how long each server is profiled, in seconds; 0 where it is not.
 func (x *Experiment) ProfileS() float64 { return cmp.Or(x.Profile, &Profile{}).Seconds }

@@ -224,12 +224,9 @@ func Under(root, path string) string {
 // for good.
 const withLab = "build"
 
-// A Lack is a server that cannot be started on this machine, and why not, in a line.
-type Lack struct{ Server, Why string }
-
-// Lacking lists the servers of the design that lack a tool or a program here. The tools of a server that is built are
-// for building it.
-func (x *Experiment) Lacking(root string) (all []Lack) {
+// Lacking says which servers of the design lack a tool or a program here, each in a line. The tools of a server that
+// is built are for building it.
+func (x *Experiment) Lacking(root string) (why []string) {
 	for _, s := range x.Loaded() {
 		// The command may be a wrapper that make builds around the program.
 		words, _ := s.Line(Place{Host: "-", Port: "-", Workers: "-"}, nil)
@@ -241,29 +238,11 @@ func (x *Experiment) Lacking(root string) (all []Lack) {
 		switch {
 		case s.Build == withLab, s.Build != "" && !missing:
 		case len(tools) > 0:
-			all = append(all, Lack{s.Name, fmt.Sprintf("the %s server needs %s, which is not installed", s.Name,
-				strings.Join(tools, ", "))})
+			why = append(why, fmt.Sprintf("the %s server needs %s, which is not installed", s.Name, strings.Join(tools, ", ")))
 		case s.Build != "":
-			all = append(all, Lack{s.Name, fmt.Sprintf("the %s server is not built (%s is not there); make %s builds it", s.Name,
-				absent, s.Build)})
+			why = append(why, fmt.Sprintf("the %s server is not built (%s is not there); make %s builds it", s.Name, absent,
+				s.Build))
 		}
 	}
-	return all
-}
-
-// Present is the design without the servers that this machine lacks, and those that it leaves out by that. Where
-// servers are not what is compared, or fewer than two of them are there, nothing is left out: the whole design is then
-// not applicable.
-func (x *Experiment) Present(root string) (less *Experiment, left []Lack) {
-	if !slices.Contains(strict.Map(x.Factors, factorName), setting.Server) {
-		return x, nil
-	}
-	less, left = x, x.Lacking(root)
-	for _, l := range left {
-		less = less.Without(setting.Levels{setting.Server: setting.String(l.Server)})
-	}
-	if len(less.Conditions()) < 2 || len(less.Loaded()) < 2 {
-		return x, nil
-	}
-	return less, left
+	return why
 }

@@ -28,7 +28,6 @@ func (f *File) Check(x *experiment.Experiment) error {
 	if err := cmp.Or(f.checkOrder(), f.checkFigures()); err != nil || x.Older() {
 		return err
 	}
-	x = x.Without(strict.Map(p.LeftOut, func(l LeftOut) setting.Levels { return l.Levels })...)
 	if err := f.checkDesign(x); err != nil {
 		return err
 	}

@@ -44,9 +44,6 @@ func TestCheckFindsMistakes(t *testing.T) {
 		{"a control at another level", func(f *results.File) {
 			f.Conditions[4].Levels = f.Conditions[4].Levels.With(setting.Levels{"workers": setting.Int(3)})
 		}, "/conditions: "},
-		{"a condition left out that is there", func(f *results.File) {
-			f.Provenance.LeftOut = []results.LeftOut{{Levels: setting.Levels{"workers": setting.Int(2)}}}
-		}, "/conditions: "},
 
 		{"a slot too few", func(f *results.File) { f.Trials[2].Slots = f.Trials[2].Slots[:5] }, "/trials/2/slots: 5 of 6"},
 		{"a slot too few, and it does not count", func(f *results.File) {

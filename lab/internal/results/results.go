@@ -67,7 +67,6 @@ type Provenance struct {
 	MemoryBytes      int64                  `json:"memory_bytes,omitempty"`
 	Commands         []string               `json:"commands,omitempty"`
 	CalibrationS     float64                `json:"calibration_s,omitempty"`
-	LeftOut          []LeftOut              `json:"left_out,omitempty"`
 	StoppedEarly     string                 `json:"stopped_early,omitempty"`
 	Clients          []Client               `json:"clients,omitempty"` // machines that loaded, in their order
 }
@@ -82,12 +81,6 @@ type Hosts struct {
 type Client struct {
 	Cores   int     `json:"cores"`
 	LinkBps float64 `json:"link_bps,omitempty"` // line rate of its interface, if it says it
-}
-
-// LeftOut names conditions of the design by their levels, and says why the run has none of them.
-type LeftOut struct {
-	Levels setting.Levels `json:"levels"`
-	Why    string         `json:"why"`
 }
 
 // A BlockPlan says how the time of a block is divided, as the experiment's file has it.

@@ -52,8 +52,6 @@ func (p Plan) unreachable() string {
 		return "needs several machines; name those that load by --client"
 	case !fleet && p.Fleet != nil:
 		return "loads from this machine alone; --client is for experiments on several"
-	case fleet && len(x.Conditions()) < 2:
-		return "compares numbers of clients, and there are too few"
 	}
 	why := needs.Lacks(p.Host.Cores, x.Topology)
 	dev := defaultDevice()
@@ -72,9 +70,16 @@ func (p Plan) unreachable() string {
 			}
 		}
 	}
-	for _, l := range x.Lacking(string(p.Root)) {
-		why = append(why, l.Why)
+	if fleet {
+		most := 0
+		for _, levels := range x.Conditions() {
+			most = max(most, x.Fixed().With(levels).Whole(setting.Clients, 1))
+		}
+		if n := len(p.Fleet.Hosts); n < most {
+			why = append(why, fmt.Sprintf("needs %d clients; there are %d", most, n))
+		}
 	}
+	why = append(why, x.Lacking(string(p.Root))...)
 	if no := fewFiles(needs.Files); no != "" {
 		why = append(why, no)
 	}

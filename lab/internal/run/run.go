@@ -27,17 +27,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/wire"
-	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Plan says how a run is made.
 type Plan struct {
 	Root       journal.Root // its scripts start servers and clients, and commands start from there
 	Experiment *experiment.Experiment
-	LeftOut    []results.LeftOut // of the experiment's file, since this machine lacks it
 	Seed       uint64
 	Port       int // of the first server of a block; the others use the ports above
 	Split      machine.Split
@@ -47,25 +44,12 @@ type Plan struct {
 	Fleet      *fleet.Fleet  // of an experiment on several machines; nil where nobody named any
 }
 
-// Of is the plan for what this machine has of an experiment.
+// Of is the plan for an experiment.
 func (p Plan) Of(x *experiment.Experiment) Plan {
-	less, lacks := x.Present(string(p.Root))
-	p.Experiment = less
-	p.LeftOut = strict.Map(lacks, func(l experiment.Lack) results.LeftOut {
-		return results.LeftOut{Levels: setting.Levels{setting.Server: setting.String(l.Server)}, Why: l.Why}
-	})
-	if p.Fleet == nil || !p.inFleet() {
-		return p
-	}
-	server, client := p.Split.On()
-	p.Split = machine.Split{Server: slices.Compact(slices.Sorted(slices.Values(slices.Concat(server, client))))}
-	for _, levels := range less.Conditions() {
-		n := levels.Whole(setting.Clients, 0)
-		one := setting.Levels{setting.Clients: setting.Int(int64(n))}
-		if n > len(p.Fleet.Hosts) && !slices.ContainsFunc(p.LeftOut, func(l results.LeftOut) bool { return l.Levels.Key() == one.Key() }) {
-			p.Experiment = p.Experiment.Without(one)
-			p.LeftOut = append(p.LeftOut, results.LeftOut{Levels: one, Why: "there were " + words.Count(len(p.Fleet.Hosts), "client")})
-		}
+	p.Experiment = x
+	if p.Fleet != nil && p.inFleet() { // this machine is the server alone
+		server, client := p.Split.On()
+		p.Split = machine.Split{Server: slices.Compact(slices.Sorted(slices.Values(slices.Concat(server, client))))}
 	}
 	return p
 }
@@ -148,7 +132,7 @@ func (r *Run) file() *results.File {
 	}
 	f.Provenance = &results.Provenance{
 		StartedAt: r.clock.Now().Truncate(time.Second), Commit: commit, Dirty: len(differ) > 0,
-		ExperimentSHA256: x.SHA256, Locks: x.Locks(), Seed: p.Seed, LeftOut: p.LeftOut,
+		ExperimentSHA256: x.SHA256, Locks: x.Locks(), Seed: p.Seed,
 		Block:      &results.BlockPlan{Block: x.Block, ProfileS: x.ProfileS()},
 		BudgetS:    p.Budget.Seconds(),
 		Servers:    results.SharedServers(x),

@@ -2,8 +2,6 @@ package run
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // sound fails if a run's file could not be kept: it writes the file, reads it again, and checks it against its experiment.
@@ -117,36 +114,6 @@ func TestADesignThatCannotBeCarriedOut(t *testing.T) {
 		"between the slots of http_load": pieces} {
 		if err := p.plan(d.parse(t)).Ready(); !errors.As(err, new(Unable)) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %s", err, says)
-		}
-	}
-}
-
-// A machine that lacks one of three servers measures the two others, in a file that says so.
-func TestARunLeavesOutAServerThatIsNotThere(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	more := ""
-	for _, name := range []string{"first", "second", "third"} {
-		more += fmt.Sprintf("[servers.%s]\ncommand = \"%s {addr} plain\"\nenv = { %s = \"{addr}\" }\n", name, os.Args[0], foreign)
-		if name == "second" {
-			more += "needs = [\"a-tool-of-nowhere\"]\n"
-		}
-	}
-	x := design{settings: "generator = \"http_load\"\nconnections = 4\nroute = \"/any/path\"", factor: "server",
-		levels: `["first", "second", "third"]`, more: more}.parse(t)
-	if err := p.plan(x).Ready(); err != nil {
-		t.Fatal(err)
-	}
-	r := p.start(x)
-	p.block(r)
-	sound(t, x, r.File)
-	left := r.File.Provenance.LeftOut
-	if len(left) != 1 || left[0].Levels[setting.Server] != setting.String("second") || !strings.Contains(left[0].Why, "a-tool-of-nowhere") {
-		t.Errorf("left out: %v", left)
-	}
-	for i, want := range []string{"first", "third"} {
-		if got := r.File.Conditions[i].Levels[setting.Server]; got != setting.String(want) || r.File.Conditions[2].ControlOf == "" {
-			t.Errorf("measured %s, want %s", got, want)
 		}
 	}
 }

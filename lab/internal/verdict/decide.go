@@ -119,9 +119,6 @@ func (d *decider) assess(c experiment.Claim) (out Claim, all []*comparison) {
 		return out, all
 	}
 	rec := d.record(c)
-	if left, lacks := d.last.leftOut(c); rec == nil && lacks {
-		return say(NotApplicable, "the run measured nothing %s: %s", setting.LimitTo(left.Levels), left.Why)
-	}
 	if why := d.last.then.Needs(c).Lacks(d.h.Cores, rec.line); len(why) > 0 {
 		return say(NotApplicable, "the claim %s", why[0])
 	}

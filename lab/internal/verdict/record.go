@@ -92,16 +92,10 @@ type record struct {
 	level float64             // its part of stats.Alpha
 }
 
-// record collects the runs for a claim; nil if each left out some part.
+// record collects the runs for a claim.
 func (d *decider) record(c experiment.Claim) *record {
 	rec := &record{level: d.level}
-	rec.runs = strict.Filter(d.runs, func(s *source) bool {
-		_, left := s.leftOut(c)
-		return d.same(s, c) && !left
-	})
-	if len(rec.runs) == 0 {
-		return nil
-	}
+	rec.runs = strict.Filter(d.runs, func(s *source) bool { return d.same(s, c) })
 	newest := rec.runs[len(rec.runs)-1]
 	rec.fixed, rec.line = newest.Settings, newest.Topology
 	rec.about(c, strict.Map(newest.conds, func(cond results.Condition) setting.Levels { return cond.Levels }))
@@ -111,9 +105,4 @@ func (d *decider) record(c experiment.Claim) *record {
 // about keeps those of some conditions that a claim is about.
 func (rec *record) about(c experiment.Claim, conds []setting.Levels) {
 	rec.conds = strict.Filter(conds, func(levels setting.Levels) bool { return c.Covers(rec.fixed.With(levels)) })
-}
-
-// leftOut is what a run left out of the conditions that a claim is about; false if it has them all.
-func (s *source) leftOut(c experiment.Claim) (results.LeftOut, bool) {
-	return strict.Find(s.Provenance.LeftOut, func(out results.LeftOut) bool { return s.then.About(c, out.Levels) })
 }

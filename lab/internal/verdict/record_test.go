@@ -10,7 +10,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
@@ -63,40 +62,6 @@ func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 	now := designed(t, "", flatCost, rename(atLeast, "new"), cost)
 	if got := claimsOf(now, runOf(x, "now", six...)); len(got) != 1 || got[0].ID != "cost" {
 		t.Errorf("claims %+v; only the one that is as it was is decided", got)
-	}
-}
-
-// A run that left out one of three levels decides what is claimed of the others. A claim
-// about all three, or about the one, does not apply; an earlier run that had all still
-// decides that.
-func TestWhatARunLeftOutDoesNotApply(t *testing.T) {
-	levels := func(id, of string) string {
-		return rename(with(flatCost, "margin", of+"margin"), id)
-	}
-	x := designed(t, `{ name = "workers", levels = [1, 2, 4] }`, levels("all", ""),
-		levels("two", "levels = [1, 4], "), levels("gone", "levels = [1, 2], "))
-	same := func(setting.Levels, int) values { return values{cost: 1, rps: 1} }
-	out := setting.Levels{setting.Workers: setting.Int(2)}
-	whole, less := madeUp(x, 14, same), madeUp(x.Without(out), 14, same)
-	whole.Run = "earlier"
-	less.Provenance.LeftOut = []results.LeftOut{{Levels: out, Why: "cargo is not there"}}
-	for _, c := range []struct {
-		runs []Run
-		want []Verdict
-		of   []int // blocks
-	}{
-		{[]Run{{less, x}}, []Verdict{NotApplicable, Confirmed, NotApplicable}, []int{0, 14, 0}},
-		{[]Run{{whole, x}, {less, x}}, []Verdict{Confirmed, Confirmed, Confirmed}, []int{14, 28, 14}},
-	} {
-		for i, got := range claimsOf(x, c.runs...) {
-			says := ""
-			if c.want[i] == NotApplicable {
-				says = "the run measured nothing where workers is 2: cargo is not there"
-			}
-			if expect(t, got.ID, got, c.want[i], says); got.Blocks != c.of[i] {
-				t.Errorf("%s: %d blocks, want %d", got.ID, got.Blocks, c.of[i])
-			}
-		}
 	}
 }
 
