@@ -40,9 +40,6 @@ func TestMain(m *testing.M) {
 			os.Exit(status)
 		}
 	}
-	if os.Getenv(faultyServers) != "" {
-		os.Exit(holdingFaulty())
-	}
 	os.Exit(func() int {
 		var err error
 		if bin, err = os.MkdirTemp("", "lab-test-"); err == nil {

@@ -8,14 +8,11 @@ package main
 import (
 	"context"
 	"embed"
-	"fmt"
 	"io"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/measure"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
@@ -29,10 +26,6 @@ const (
 func main() { cli.Main(command, fleet.Called, wire.Called, measure.Answer) }
 
 func command(ctx context.Context, args []string, out, errs io.Writer) int {
-	if err := experiment.Faulty(); err != nil {
-		fmt.Fprintf(errs, "lab: %s\n", strict.Lines(err.Error()))
-		return exitFailed
-	}
 	p := cli.Program{Name: "lab", Commands: &subcommands{}, Help: helps}
 	return p.Run(args, out, errs, func(command any) (int, error) { return command.(subcommand).do(ctx, out) })
 }

@@ -39,7 +39,7 @@ type Experiment struct {
 	Claims    []Claim            `toml:"claims"`
 	Withdrawn []Withdrawal       `toml:"withdrawn"` // so that no claim disappears or changes unnoticed
 	Profile   *Profile           `toml:"profile"`   // nil: no profile
-	Relative  *Relative          `toml:"relative"`  // in no claim's digest, since it decides nothing
+	OwnWork   bool               `toml:"own_work"`  // gauge the client's work on the server's core, which decides nothing
 
 	text  []byte
 	fixed setting.Levels
@@ -76,16 +76,6 @@ type Block struct {
 // A Profile says how profiles are taken.
 type Profile struct {
 	Seconds float64 `toml:"seconds"` // length of one profile, in whole seconds
-}
-
-// A Relative asks for a table: a metric at each level of a factor, over the same metric at one of them.
-type Relative struct {
-	Metric  string `toml:"metric"`
-	Over    string `toml:"over"`
-	To      any    `toml:"to"`
-	OwnWork bool   `toml:"own_work"` // the same ratios, too, without the client's work on the server's core
-
-	Level setting.Level `toml:"-"` // To, parsed: all others are relative to it
 }
 
 // Load reads one experiment. Errors name the file and, if possible, the line.

@@ -121,10 +121,6 @@ func TestReadsEveryField(t *testing.T) {
 	if w := x.Withdrawn; len(w) != 3 || w[0].Text == "" || w[2].ID != "oldest" || w[2].Why != "Others ask the same." {
 		t.Errorf("withdrawn %+v", w)
 	}
-	x = parse(t, relative)
-	if x.Relative.Level != setting.Int(2) {
-		t.Errorf("it is relative to %s", x.Relative.Level)
-	}
 }
 
 func TestConditionsAreAllCombinationsFirstFactorSlowest(t *testing.T) {

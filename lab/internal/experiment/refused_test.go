@@ -11,8 +11,6 @@ var (
 		claim("seen", "share", "It is seen.", `profile = "block"`, `package = "github.com/brianvoe/gofakeit"`,
 			"at_least = 0.01") +
 		claim("writes", "share", "It writes.", `profile = "cpu"`, `work = "write"`, "at_most = 0.5")
-	relative = strings.Replace(whole, "[settings]",
-		"[relative]\nmetric = \"throughput_rps\"\nover = \"workers\"\nto = 2\n[settings]", 1)
 	batches = strings.NewReplacer(
 		"route = \"/read\"\n", "server = \"producer\"\n", "http_load", "sink", "rounds = 6", "rounds = 1",
 		"connections = 100\n", "sink_latency_ms = 5\n", "prefork = true\n", "event_rate = 2000\n",
@@ -119,12 +117,6 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 			{`equals = "workers"`, `equals = "write_buffer"`, `claims[5] "exact": equals "write_buffer"`},
 			{`id = "old"`, `id = "more"`, `withdrawn[0]: the id "more" is there twice; a new claim takes a new id`},
 			{`why = "It was wide."`, "", `withdrawn[0] "old": give an id, and why`},
-		},
-		relative: {
-			{"to = 2", "to = 3", "relative.to: 3 is no level"},
-			{"to = 2\n", "", "relative: name a metric"},
-			{"[relative]\nmetric = \"throughput_rps\"", "[relative]\nmetric = \"speed\"", `relative.metric "speed"`},
-			{"to = 2", "to = 2\nown_work = true", "own_work"},
 		},
 		profiling: {
 			{"seconds = 2\n", "seconds = 2.5\n", "profile.seconds = 2.5: net/http/pprof takes whole seconds"},

@@ -47,31 +47,18 @@ func (p Place) named() map[string]string {
 		"cpus": p.CPUs, "sockets": p.Sockets}
 }
 
-// servers are those of lab/servers.toml, by name.
-var servers = sync.OnceValues(func() (map[string]*Server, error) {
+// shared are the servers of lab/servers.toml, by name. Tests parse that file, so a program that holds a faulty one was
+// built without them.
+var shared = sync.OnceValue(func() map[string]*Server {
 	var file struct {
 		Servers map[string]*Server `toml:"servers"`
 	}
 	err := strict.DecodeTOML(lab.Servers, &file)
-	if err == nil {
-		err = resolveServers(lab.Servers, file.Servers)
+	if err = cmp.Or(err, resolveServers(lab.Servers, file.Servers)); err != nil {
+		panic(fmt.Sprintf("lab/servers.toml, %v; mend it, and run make build", err))
 	}
-	if err == nil && file.Servers[setting.Fiber] == nil {
-		err = fmt.Errorf("line 1: there is no table [servers.%s], the server of experiments that name none", setting.Fiber)
-	}
-	return file.Servers, err
+	return file.Servers
 })
-
-// Faulty is what is wrong with the lab/servers.toml that this program holds. make build refuses such a file; a program
-// that was built otherwise asks here before it needs one.
-func Faulty() error {
-	if _, err := servers(); err != nil {
-		return fmt.Errorf("lab/servers.toml, %w; mend it, and run make build", err)
-	}
-	return nil
-}
-
-func shared() map[string]*Server { all, _ := servers(); return all }
 
 func resolveServers(text []byte, all map[string]*Server) error {
 	for _, name := range slices.Sorted(maps.Keys(all)) {

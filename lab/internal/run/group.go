@@ -157,7 +157,7 @@ func (g *group) extras(subjects []measure.Subject) (all []measure.Extra) {
 				return err
 			}})
 	}
-	if x.Relative != nil && x.Relative.OwnWork && kernel.Usable() == "" {
+	if x.OwnWork && kernel.Usable() == "" {
 		all = append(all, measure.Extra{Window: gaugeFor, Due: g.ungauged,
 			Do: func(ctx context.Context, i int) error { // leave out what has no gauge
 				if stacks, err := kernel.Record(ctx, subjects[i].CPU().PIDs, gaugeFor/2); err == nil {

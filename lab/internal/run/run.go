@@ -167,7 +167,7 @@ func (r *Run) file() *results.File {
 		f.Conditions = append(f.Conditions, c)
 	}
 	f.Provenance.Generator = strings.Join(generators, ", ")
-	if why := kernel.Usable(); why != "" && x.Relative != nil && x.Relative.OwnWork {
+	if why := kernel.Usable(); why != "" && x.OwnWork {
 		f.Warnings = []string{"the client's part in the servers' CPU time was not gauged: " + why}
 	}
 	return f
