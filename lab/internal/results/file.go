@@ -14,10 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -104,48 +101,18 @@ func Replace(scratch, path string, data []byte) error {
 		os.Remove(staged)
 		return err
 	}
-	giveBack(path)
 	return nil
 }
 
-// giveBack makes the user who called sudo the owner of a file and of the directories made for it: some experiments
-// need root, and the clone is not root's. If this fails, the file is kept all the same.
-func giveBack(path string) {
-	uid, err := strconv.Atoi(os.Getenv("SUDO_UID"))
-	gid, err2 := strconv.Atoi(os.Getenv("SUDO_GID"))
-	if err != nil || err2 != nil || os.Geteuid() != 0 {
-		return
-	}
-	// Up to the first directory that the caller owns. If there is none, the clone belongs to root and stays so.
-	var made []string
-	var is unix.Stat_t
-	for p := path; p != "/" && unix.Lstat(p, &is) == nil; p = filepath.Dir(p) {
-		if is.Uid == 0 {
-			made = append(made, p)
-			continue
-		}
-		for i := 0; int(is.Uid) == uid && i < len(made); i++ {
-			_ = os.Lchown(made[i], uid, gid)
-		}
-		return
-	}
-}
-
-// Room tells whether a run could be kept: whether a file of that many bytes can be written in scratch and moved into
-// a directory. It leaves neither.
-func Room(scratch string, bytes int, dir string) error {
-	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Unwritable(dir, err)
-	}
+// Room tells whether a run could be kept: whether a file written in scratch can be moved into a directory. It leaves
+// none.
+func Room(scratch, dir string) error {
 	tried := filepath.Join(dir, ".room")
-	err := Replace(scratch, tried, make([]byte, bytes))
+	err := Replace(scratch, tried, nil)
 	os.Remove(tried)
 	os.Remove(scratch) // fails where it holds more
-	if moved := (*os.LinkError)(nil); errors.As(err, &moved) {
-		scratch = dir
-	}
 	if err != nil {
-		return Unwritable(scratch, err)
+		return Unwritable(dir, err)
 	}
 	return nil
 }

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
@@ -261,32 +259,6 @@ func TestReplaceLeavesAWholeFileOrNone(t *testing.T) {
 	}
 	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
 		t.Errorf("%v is left in scratch, %v", left, err)
-	}
-}
-
-// Files that root writes under sudo are given to the caller, up to the first
-// directory that the caller owns; a clone that root owns stays root's.
-func TestWhatRootWritesIsTheCallers(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root: only root can give a file away")
-	}
-	t.Setenv("SUDO_UID", "12345")
-	t.Setenv("SUDO_GID", "12345")
-	for clone, want := range map[int]int{12345: 12345, 0: 0, 777: 0} {
-		root := t.TempDir()
-		if err := os.Chown(root, clone, clone); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(root, "data", "results", "x", "r.json")
-		if err := results.Replace(filepath.Join(root, "scratch"), path, []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
-		for p, want := range map[string]int{path: want, filepath.Dir(path): want, filepath.Join(root, "data"): want, root: clone} {
-			var is unix.Stat_t
-			if err := unix.Lstat(p, &is); err != nil || int(is.Uid) != want {
-				t.Errorf("in a clone of %d, %s belongs to %d, want %d", clone, p, is.Uid, want)
-			}
-		}
 	}
 }
 

@@ -130,9 +130,6 @@ func (s *Session) write(path string, data []byte) error {
 	return nil
 }
 
-// roomBytes is more than the largest run takes, with its profiles.
-const roomBytes = 8 << 20
-
 // tidy removes what a lab that was killed had half written, also profiles that no results file names yet, and checks
 // whether a run could be kept.
 func (s *Session) tidy() error {
@@ -145,7 +142,7 @@ func (s *Session) tidy() error {
 			return os.Remove(path)
 		}
 		return nil
-	}), results.Room(s.j.Root.Staged(), roomBytes, into.Path("data")))
+	}), results.Room(s.j.Root.Staged(), into.Path("data")))
 	if err != nil {
 		return fmt.Errorf("nothing was measured: %w", err)
 	}
