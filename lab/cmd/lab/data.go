@@ -20,44 +20,41 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// open reads the journal and refuses one with faults: a run added to it could not be
-// judged.
-func open() (*archive.Journal, error) {
+// read reads the journal and finds what is wrong with it, designs whose own budget has no room for what their claims
+// take among that.
+func read() (*archive.Journal, []archive.Fault, error) {
 	root, err := journal.Find(".")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	j, faults, err := archive.Open(root)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return j, site.Refuse(append(faults, undecidable(j)...), nil)
-}
-
-// undecidable finds the designs whose own budget has no room for what their claims take.
-func undecidable(j *archive.Journal) (faults []archive.Fault) {
 	for _, x := range j.Experiments {
 		if err := session.Decidable(x); err != nil {
-			faults = append(faults, archive.Fault{Path: j.Root.Rel(j.Root.Experiment(x.Name)), Err: err})
+			faults = append(faults, archive.Fault{Path: root.Rel(root.Experiment(x.Name)), Err: err})
 		}
 	}
-	return faults
+	return j, faults, nil
+}
+
+// open reads the journal and refuses one with faults: a run added to it could not be judged.
+func open() (*archive.Journal, error) {
+	j, faults, err := read()
+	return j, site.Refuse(faults, err)
 }
 
 type checkCall struct{}
 
 func (checkCall) do(_ context.Context, out io.Writer) (int, error) {
-	root, err := journal.Find(".")
-	if err != nil {
-		return exitFailed, err
-	}
-	j, faults, err := archive.Open(root)
+	j, faults, err := read()
 	if err != nil {
 		return exitFailed, err
 	}
 	var proof archive.Proof
 	says := []string{"file has a fault", "files have faults"}
-	if faults = append(faults, undecidable(j)...); len(faults) == 0 {
+	if len(faults) == 0 {
 		says = []string{"run was not made with what git has at its commit", "runs were not made with what git has at their commits"}
 		if proof, faults, err = j.Prove(); err != nil {
 			return exitFailed, err

@@ -17,7 +17,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -26,7 +25,6 @@ import (
 type newCall struct {
 	Experiment newExperiment `cmd:"" help:"lab/experiments/NAME.toml: what to compare, and the claims."`
 	Entry      newEntry      `cmd:"" help:"content/journal/NAME.md: the story of experiments."`
-	Machine    newMachine    `cmd:"" help:"data/hosts/ID.json: the parts of this machine."`
 }
 
 //go:embed new
@@ -107,21 +105,5 @@ func (c *newEntry) do(_ context.Context, out io.Writer) (int, error) {
 		text, err := fill("entry.md", map[string]any{"Entry": entry, "Number": entry[0] <= '9',
 			"Date": time.Now().UTC().Format(time.DateOnly), "Experiments": xs})
 		return j.Root.Entry(c.Name), text, err
-	})
-}
-
-type newMachine struct {
-	Host string `placeholder:"NAME" help:"Its name in data/hosts (default: that in .lab-host, or one made from what stays the same on it)."`
-}
-
-// do describes this machine, as its first run would.
-func (c *newMachine) do(_ context.Context, out io.Writer) (int, error) {
-	return create(out, func(j *archive.Journal) (string, []byte, error) {
-		h, err := session.Profile(j, "/", c.Host, func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) })
-		if err != nil {
-			return "", nil, err
-		}
-		text, err := results.Encode(h)
-		return j.Root.Host(h.ID), text, err
 	})
 }

@@ -104,7 +104,7 @@ func (f *File) checkGates(x *experiment.Experiment) error {
 		if !t.Valid {
 			continue
 		}
-		for _, found := range gate.Judge(t.Metrics, Asked(x, f.LevelsOf(t), Count(p.ServerCPUs), p.Block.WindowS())) {
+		for _, found := range gate.Judge(t.Metrics, Asked(x, f.LevelsOf(t), Count(p.ServerCPUs))) {
 			if found.Gate != gate.NoTelemetry {
 				return fmt.Errorf("/trials/%d/metrics/%s: %s, and so the gate %s makes the trial invalid; it is called valid", i,
 					found.Metric, found.Detail, found.Gate)
@@ -155,12 +155,11 @@ func (f *File) checkFigures() error {
 
 // Asked gives what the gates compare a trial of an experiment with. Levels are all of the trial's settings.
 // The server has serverCores cores, and prefork starts one worker on each unless a setting says otherwise.
-// The measured time of the trial is windowS seconds, all slots together.
-func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, windowS float64) gate.Asked {
+func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int) gate.Asked {
 	a := gate.Asked{
 		Generator: experiment.Generator(levels), Connections: levels.Whole(setting.Connections, 0),
 		Pipelining: levels.Whole(setting.Pipelining, 1), Rate: float64(levels.Whole(setting.Rate, 0)),
-		WindowS: windowS,
+		WindowS: x.Block.SlotS * float64(x.Block.Rounds), // all slots together, or one piece of the same length
 	}
 	switch a.Generator {
 	case setting.Readers:

@@ -146,12 +146,12 @@ func TestWhatATrialWasAskedFor(t *testing.T) {
 		{"turning", levels("http_load", nine), gate.Asked{Generator: "http_load", Connections: 9, Pipelining: 1, SlotS: 0.1}},
 	} {
 		x := design(t, c.design)
-		c.want.WindowS, c.want.Claimed = 2, []string{x.Claims[0].Metric}
-		if got := results.Asked(x, c.levels, 5, 2); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", c.want) {
+		c.want.WindowS, c.want.Claimed = x.Block.SlotS*float64(x.Block.Rounds), []string{x.Claims[0].Metric}
+		if got := results.Asked(x, c.levels, 5); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", c.want) {
 			t.Errorf("%v:\n%+v, want\n%+v", c.levels, got, c.want)
 		}
 	}
-	if got := results.Asked(design(t, "made-up"), setting.Levels{}, 0, 2); got.Workers != 1 {
+	if got := results.Asked(design(t, "made-up"), setting.Levels{}, 0); got.Workers != 1 {
 		t.Errorf("%d workers on a core that is shared", got.Workers)
 	}
 }

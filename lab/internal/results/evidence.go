@@ -12,21 +12,13 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A Server is what decides what a request to a shared server costs. Servers of an experiment's own are part of its
-// design.
-type Server struct {
-	Command string            `json:"command"`
-	Env     map[string]string `json:"env,omitempty"`
-	Build   string            `json:"build,omitempty"`
-	Prefork bool              `json:"prefork,omitempty"`
-}
-
-// SharedServers is what a run keeps of the shared servers that an experiment loads.
-func SharedServers(x *experiment.Experiment) map[string]Server {
-	all := map[string]Server{}
+// SharedServers is what a run keeps of the shared servers that an experiment loads: what decides what a request costs.
+// Servers of an experiment's own are part of its design.
+func SharedServers(x *experiment.Experiment) map[string]experiment.Server {
+	all := map[string]experiment.Server{}
 	for _, s := range x.Loaded() {
 		if x.Servers[s.Name] == nil {
-			all[s.Name] = Server{s.Command, s.Env, s.Build, s.Prefork}
+			all[s.Name] = experiment.Server{Command: s.Command, Env: s.Env, Build: s.Build, Prefork: s.Prefork}
 		}
 	}
 	return all

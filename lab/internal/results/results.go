@@ -44,31 +44,31 @@ type File struct {
 
 // Provenance is what a reader needs to run the experiment again or to question the run.
 type Provenance struct {
-	StartedAt        time.Time              `json:"started_at"`
-	FinishedAt       time.Time              `json:"finished_at"`
-	Commit           string                 `json:"commit"`
-	Dirty            bool                   `json:"dirty"`
-	ExperimentSHA256 string                 `json:"experiment_sha256"`
-	Locks            *experiment.Locks      `json:"locks"` // what the claims were
-	Block            *BlockPlan             `json:"block"`
-	BudgetS          float64                `json:"budget_s"`
-	Blocks           int                    `json:"blocks"`
-	Ended            Ended                  `json:"ended"`
-	Seed             uint64                 `json:"seed"`
-	Generator        string                 `json:"generator"`
-	ServerCPUs       string                 `json:"server_cpus,omitempty"`
-	ClientCPUs       string                 `json:"client_cpus,omitempty"`
-	Tools            map[string]string      `json:"tools"`
-	Servers          map[string]Server      `json:"servers,omitempty"`
-	Binaries         map[string]host.Binary `json:"binaries,omitempty"`
-	Kernel           map[string]string      `json:"kernel"`
-	Boot             string                 `json:"boot,omitempty"`
-	Known            bool                   `json:"known,omitempty"`
-	MemoryBytes      int64                  `json:"memory_bytes,omitempty"`
-	Commands         []string               `json:"commands,omitempty"`
-	CalibrationS     float64                `json:"calibration_s,omitempty"`
-	StoppedEarly     string                 `json:"stopped_early,omitempty"`
-	Clients          []Client               `json:"clients,omitempty"` // machines that loaded, in their order
+	StartedAt        time.Time                    `json:"started_at"`
+	FinishedAt       time.Time                    `json:"finished_at"`
+	Commit           string                       `json:"commit"`
+	Dirty            bool                         `json:"dirty"`
+	ExperimentSHA256 string                       `json:"experiment_sha256"`
+	Locks            *experiment.Locks            `json:"locks"` // what the claims were
+	Block            *BlockPlan                   `json:"block"`
+	BudgetS          float64                      `json:"budget_s"`
+	Blocks           int                          `json:"blocks"`
+	Ended            Ended                        `json:"ended"`
+	Seed             uint64                       `json:"seed"`
+	Generator        string                       `json:"generator"`
+	ServerCPUs       string                       `json:"server_cpus,omitempty"`
+	ClientCPUs       string                       `json:"client_cpus,omitempty"`
+	Tools            map[string]string            `json:"tools"`
+	Servers          map[string]experiment.Server `json:"servers,omitempty"`
+	Binaries         map[string]host.Binary       `json:"binaries,omitempty"`
+	Kernel           map[string]string            `json:"kernel"`
+	Boot             string                       `json:"boot,omitempty"`
+	Known            bool                         `json:"known,omitempty"`
+	MemoryBytes      int64                        `json:"memory_bytes,omitempty"`
+	Commands         []string                     `json:"commands,omitempty"`
+	CalibrationS     float64                      `json:"calibration_s,omitempty"`
+	StoppedEarly     string                       `json:"stopped_early,omitempty"`
+	Clients          []Client                     `json:"clients,omitempty"` // machines that loaded, in their order
 }
 
 // Hosts names the machines by their profiles in data/hosts. The client's was always the server's.
@@ -88,9 +88,6 @@ type BlockPlan struct {
 	experiment.Block
 	ProfileS float64 `json:"profile_s,omitempty"` // 0 without profiles
 }
-
-// WindowS is the measured time of a trial in seconds: all of its slots together, or one piece of the same length.
-func (b *BlockPlan) WindowS() float64 { return b.SlotS * float64(b.Rounds) }
 
 // Ended says why no further block was begun.
 type Ended string

@@ -264,19 +264,19 @@ func TestReplaceLeavesAWholeFileOrNone(t *testing.T) {
 
 // A shared server that is defined otherwise begins a new record; runs that do not say it stay as they are.
 func TestDefinitionsOfServersTellRunsApart(t *testing.T) {
-	run := func(servers map[string]results.Server) *results.File {
+	run := func(servers map[string]experiment.Server) *results.File {
 		return &results.File{Provenance: &results.Provenance{Servers: servers}}
 	}
-	fiber := results.Server{Command: "server --addr {addr}", Build: "build"}
-	today := run(map[string]results.Server{"fiber": fiber})
+	fiber := experiment.Server{Command: "server --addr {addr}", Build: "build"}
+	today := run(map[string]experiment.Server{"fiber": fiber})
 	option, env := fiber, fiber
 	option.Command, env.Env = "server --fast --addr {addr}", map[string]string{"GOGC": "off"}
 	for _, c := range []struct {
-		servers map[string]results.Server
+		servers map[string]experiment.Server
 		same    bool
 	}{
-		{map[string]results.Server{"fiber": fiber}, true}, {nil, true}, {map[string]results.Server{"null": option}, true},
-		{map[string]results.Server{"fiber": option}, false}, {map[string]results.Server{"fiber": env}, false},
+		{map[string]experiment.Server{"fiber": fiber}, true}, {nil, true}, {map[string]experiment.Server{"null": option}, true},
+		{map[string]experiment.Server{"fiber": option}, false}, {map[string]experiment.Server{"fiber": env}, false},
 	} {
 		if f := run(c.servers); f.CountsWith(today) != c.same || today.CountsWith(f) != c.same {
 			t.Errorf("%v: counts with today's: %v", c.servers, !c.same)

@@ -35,7 +35,7 @@ type load struct {
 func (p Plan) load(s setting.Levels, port int) load {
 	x := p.Experiment
 	l := load{Plan: p, levels: s, serves: x.Server(s),
-		asked: results.Asked(x, s, len(p.Split.Server), x.Block.SlotS*float64(x.Block.Rounds))}
+		asked: results.Asked(x, s, len(p.Split.Server))}
 	if list, ok := s[setting.ServerCPUs]; ok {
 		l.Split.Server, _ = machine.Parse(list.String()) // the check refused it
 	}

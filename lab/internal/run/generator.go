@@ -84,12 +84,6 @@ func (d *document) result(answered float64) *measure.Result {
 		Metrics:    map[string]float64{"requests": answered, "duration_s": seconds, "throughput_rps": answered / seconds}}}
 }
 
-// carried adds how many bytes the answers had.
-func carried(m map[string]float64, bytes float64) {
-	m["transfer_bytes_per_s"] = bytes / m["duration_s"]
-	share(m, "response_bytes", bytes, m["requests"])
-}
-
 // share adds a part of a whole, if there is any.
 func share(m map[string]float64, name string, part, whole float64) {
 	if whole > 0 {
@@ -116,7 +110,7 @@ func autocannon(stdout []byte) (*measure.Result, error) {
 	}
 	of := d.need
 	r := d.result(of("2xx") + of("non2xx"))
-	carried(r.Metrics, of("throughput.total"))
+	share(r.Metrics, "response_bytes", of("throughput.total"), r.Metrics["requests"])
 	maps.Copy(r.Metrics, map[string]float64{"errors": of("errors"), "timeouts": of("timeouts"), "resets": of("resets"),
 		"non_2xx": of("non2xx")})
 	if r.Metrics["requests"] == 0 {
@@ -160,7 +154,6 @@ func sink(stdout []byte) (*measure.Result, error) {
 		"sink_in_flight_max":   of("in_flight_max"),
 		"add_p99_s":            of("add_s.p99"),
 	})
-	share(m, "delivered_share", of("events"), of("offered"))
 	share(m, "arrived_share", of("end.arrived"), of("end.added"))
 	if of("events") > 0 {
 		share(m, "events_per_batch", of("events"), taken)
@@ -192,7 +185,7 @@ func readers(stdout []byte) (*measure.Result, error) {
 	of := d.need
 	r := d.result(of("events"))
 	m := r.Metrics
-	carried(m, of("bytes"))
+	share(m, "response_bytes", of("bytes"), m["requests"])
 	fault := func(name, format string, args ...any) {
 		r.Faults = append(r.Faults, measure.Fault{Name: name, Detail: fmt.Sprintf(format, args...)})
 	}

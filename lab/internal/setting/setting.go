@@ -124,15 +124,11 @@ func Docs() []strict.Word {
 // Check refuses an unknown setting, or a level that the setting does not allow.
 func Check(name string, l Level) error {
 	r, known := Find(name)
-	s, isText := l.v.(string)
 	switch {
 	case !known:
 		return fmt.Errorf("unknown setting \"%s\"; %s", strict.Visible(name, 60), strict.Instead(name, Names()))
 	case r.takes(l):
 		return nil
-	case isText && r.Words != nil:
-		return fmt.Errorf("setting %q (%s) cannot be \"%s\"; %s", name, r.Doc, strict.Visible(s, 60),
-			strict.Instead(s, r.Words))
 	}
 	return fmt.Errorf("setting %q (%s) cannot be %s; give %s", name, r.Doc, strict.Visible(l.String(), 60), r.form())
 }

@@ -47,7 +47,7 @@ func TestCheckAcceptsOnlyLevelsOfTheRightKind(t *testing.T) {
 		{Workers, Bool(true), "cannot be true"},
 		{Route, String("/\x1b]0;pwn\a\n"), `cannot be /\x1b]0;pwn\a\n; give`},
 		{Route, String("/" + strings.Repeat("a", 100_000)), "aaa…; give"},
-		{Generator, String("\x1b[31m"), `cannot be "\x1b[31m"; `},
+		{Generator, String("\x1b[31m"), `cannot be \x1b[31m; give "http_load", `},
 		{Route, Int(1), `setting "route" (path requested) cannot be 1`},
 		{Prefork, String("true"), `setting "prefork"`},
 		{Workers, Level{}, "(unset)"},
