@@ -16,6 +16,8 @@ import (
 	"slices"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -107,6 +109,9 @@ func Replace(scratch, path string, data []byte) error {
 // Room tells whether a run could be kept: whether a file written in scratch can be moved into a directory. It leaves
 // none.
 func Room(scratch, dir string) error {
+	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Unwritable(dir, err)
+	}
 	tried := filepath.Join(dir, ".room")
 	err := Replace(scratch, tried, nil)
 	os.Remove(tried)
