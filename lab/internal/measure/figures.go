@@ -136,7 +136,10 @@ func attended(m map[string]float64, h proc.Held) {
 	}
 	workers := h.Processes[1:]
 	n := float64(len(workers))
-	m["connections_established"], m["server_rss_bytes"] = float64(h.Connections), float64(h.RSS)
+	m["server_rss_bytes"] = float64(h.RSS)
+	if _, counted := m["connections_established"]; !counted { // by the client, which may know of a second port
+		m["connections_established"] = float64(h.Connections)
+	}
 	if m["processes"], m["workers"] = n+1, n; n == 0 {
 		return
 	}

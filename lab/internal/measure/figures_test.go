@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/proc"
 )
 
 // The kernel sends and receives a wire's packets on nobody's clock, and more of them where a load is in small pieces.
@@ -30,5 +32,16 @@ func TestTheKernelsWorkForAWireIsNobodys(t *testing.T) {
 	}
 	if got := strangers(nil); got != 0 {
 		t.Errorf("of no turn: %v", got)
+	}
+}
+
+// A server may hold connections at a second port of which only its client knows, as one whose readers have a process of
+// their own.
+func TestAClientsOwnCountOfConnectionsStands(t *testing.T) {
+	held := proc.Held{Connections: 17, Processes: []proc.HeldBy{{Connections: 17}}}
+	for want, m := range map[float64]map[string]float64{200: {"connections_established": 200}, 17: {}} {
+		if attended(m, held); m["connections_established"] != want {
+			t.Errorf("%v, want %v", m, want)
+		}
 	}
 }
