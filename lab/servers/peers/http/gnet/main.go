@@ -58,7 +58,7 @@ func run(args []string) int {
 	asked := program.Asked()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- gnet.Run(s, "tcp://"+addr, gnet.WithNumEventLoop(threads), gnet.WithTicker(true),
+		ended <- gnet.Run(s, "tcp://"+addr, gnet.WithNumEventLoop(threads), gnet.WithReuseAddr(true), gnet.WithTicker(true),
 			gnet.WithLogger(zap.NewNop().Sugar()))
 	}()
 	select {
