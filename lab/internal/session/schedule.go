@@ -61,8 +61,8 @@ type offer struct {
 // next says which experiment has the next block, and how long to wait before it; nil if no time is left for one.
 // Experiments take turns, since a block counts only if the last one of its experiment ended results.BlockGap ago.
 // Those that decide most claims a second are chosen as far as the time left carries all of them. Of the chosen ones
-// the longest goes first, so that none is left alone with its gaps. Of the others a block fills a gap: a later call goes
-// on from there.
+// the longest goes first, so that none is left alone with its gaps, unless it had more blocks than it should take. Of the
+// others a block fills a gap: a later call goes on from there.
 func (s *Session) next() (*outcome, time.Duration) {
 	room := s.until.Sub(s.Now())
 	var offers []offer
@@ -116,7 +116,7 @@ func (s *Session) offer(o *outcome, wait, room time.Duration) offer {
 		span := wait + cost + time.Duration(blocks-1)*results.BlockGap
 		fits, worth := span <= room, math.Ldexp(float64(i+1), -doubt)/cost.Seconds()
 		if fits && !best.fits || fits == best.fits && worth > best.worth {
-			best.cost, best.span, best.fits, best.worth = cost, span, fits, worth
+			best.cost, best.span, best.fits, best.worth = cost, span>>doubt, fits, worth
 		}
 	}
 	return best
