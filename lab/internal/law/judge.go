@@ -53,6 +53,8 @@ type Report struct {
 type Tally struct {
 	Held   int `json:"held"`
 	Broken int `json:"broken"`
+	// Of requests in flight: how many times those that the connections allow they are at least, in each row.
+	Least []float64 `json:"-"`
 }
 
 // Options are what a caller knows of a table beside it.
@@ -298,6 +300,9 @@ func (j *judge) end(line int, otherwise string) {
 		} else {
 			tally.Broken++
 			j.add(&j.Findings, func() Finding { return Finding{line, name, of.Law, verdict, says(of), of.Unless} })
+		}
+		if of.Law == InFlight && of.Relation == AtMost {
+			tally.Least = append(tally.Least, of.Stands.Low/of.Allowed.High)
 		}
 		j.Laws[of.Law] = tally
 		if slices.Index(Verdicts, verdict) < slices.Index(Verdicts, worst) {

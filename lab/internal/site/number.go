@@ -179,7 +179,9 @@ func (s *Site) resolve(text string) (Number, error) {
 //	lab KEY          a threshold of the method: alpha, cpu_saturated, …
 //	claims KEY       how many there are: all, or here, on two cores
 //	simulation KEY   a figure of the simulated campaigns
-//	BOARD KEY        how many rows of a public board's table could be held against Little's law, and break it
+//	BOARD KEY        how many rows of a public board's table could be held against Little's law, and break it: with
+//	                 the allowances of linerate judge, or at most, with none but rounding
+//	boards all       the chart of all boards
 //	entry NUMBER     a link; Entry NUMBER at the beginning of a sentence
 //	MACHINE          a link; with a key how many cores it has, or what its line carries
 //	TEXT printed ID  a figure, or what a check is of
@@ -257,12 +259,17 @@ func count(n int) Number { return Number{Text: words.Thousands(n), Value: new(fl
 // boards judges the tables of public boards. The file data/boards/ID.toml describes a board, and
 // its tables lie beside it.
 func (s *Site) boards() error {
+	chart := rows{caption: "Requests under way by rate and mean latency, over what connections allow. A dot is the median " +
+		"row; a line leaves out a twentieth of the rows at either end", head: "Rows that break the law",
+		scale: scale{log: true}, rules: []float64{1}}
 	paths, err := filepath.Glob(s.Root.Path("data", "boards", "*.toml"))
 	for _, path := range paths {
 		var board struct {
+			Title  string `toml:"title"`
 			Date   string `toml:"date"` // of the figures
 			Tables []struct {
 				File  string `toml:"file"`  // without .csv
+				Label string `toml:"label"` // beside the title
 				Added string `toml:"added"` // why its latencies are not those of the requests alone
 				Means bool   `toml:"means"` // each figure is a mean of its own over several runs
 			} `toml:"tables"`
@@ -277,18 +284,27 @@ func (s *Site) boards() error {
 			if err = cmp.Or(err, other); err == nil && of.Of[law.Unread] > 0 {
 				err = errors.New(of.Findings[0].Says)
 			}
+			if err == nil && len(of.Laws[law.InFlight].Least) == 0 {
+				err = errors.New("no row has a rate, a latency and connections")
+			}
 			if err != nil {
 				return fmt.Errorf("data/boards/%s.csv: %w", t.File, err)
 			}
 			little, share := of.Laws[law.InFlight], "none"
-			held := little.Held + little.Broken
+			held, n := little.Held+little.Broken, len(little.Least)
+			most := strict.Count(little.Least, func(v float64) bool { return v > 1+1e-9 })
+			slices.Sort(little.Least)
 			if little.Broken > 0 {
 				share = words.Share(float64(little.Broken) / float64(held))
 			}
-			s.keys[t.File] = map[string]Number{"held": count(held), "broken": count(little.Broken), "share": {Text: share},
-				"date": {Text: board.Date}}
+			s.keys[t.File] = map[string]Number{"held": count(held), "broken": count(little.Broken), "most": count(most),
+				"share": {Text: share}, "date": {Text: board.Date}}
+			chart.all = append(chart.all, row{label: board.Title + ", " + t.Label, at: &little.Least[n/2],
+				value: words.Thousands(little.Broken) + " to " + words.Thousands(most), interval: "of " + words.Thousands(held),
+				ends: []float64{little.Least[n/20], little.Least[n-1-n/20]}})
 		}
 	}
+	s.keys["boards"] = map[string]Number{"all": {Table: chart.draw("ratios")}}
 	return err
 }
 
