@@ -208,6 +208,19 @@ func TestRemarksOnRows(t *testing.T) {
 	}
 }
 
+// Boards are counted twice: by the rows that break a law, and by those that only an allowance beyond rounding saves.
+func TestWhatAllowancesSave(t *testing.T) {
+	text := "connections,pipelining,rps,mean (ms)\n64,1,1000.0,64.5\n64,1,1000.0,64.0\n"
+	report, err := Judge("t", []byte(text), Options{MadeBy: "another"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := report.Laws[InFlight]
+	if of.Held != 2 || len(of.Least) != 2 || of.Least[0] < 1.006 || of.Least[0] > 1.008 || of.Least[1] > 1 {
+		t.Errorf("%+v: want two that hold, the first at 1.007 of its connections, and the second below one", of)
+	}
+}
+
 // Several tables and outputs of tools in one text are all read, and a bad row is one finding that does not end the rest.
 func TestAllOfATextIsRead(t *testing.T) {
 	wrk, err := os.ReadFile("testdata/tools/wrk-reflowed.txt")
