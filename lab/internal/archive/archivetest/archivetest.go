@@ -28,13 +28,13 @@ const (
 	Repository = "../../.."
 
 	// Measured is a run of 11-threads that no text refers to.
-	Measured = "20261123t224152z-amd-epyc-2c-18587e00"
+	Measured = "20261129t172508z-amd-epyc-2c-6beed3c9"
 
 	// ThreadsDesign is today's design of the same experiment.
 	ThreadsDesign = "lab/experiments/11-threads.toml"
 
 	// Profiled is the run with profiles of ProfiledClone, with its experiment.
-	Profiled = "09-mutex/20261123t224444z-amd-epyc-2c-18587e00"
+	Profiled = "09-mutex/20261129t172259z-amd-epyc-2c-6beed3c9"
 )
 
 var (
@@ -55,7 +55,7 @@ func CountedDesign(entry string, core bool) string {
 // to, and a run.
 var cloned = []string{
 	"data/results/11-threads/" + Measured + ".json",
-	"data/hosts/amd-epyc-2c-18587e00.json", "data/hosts/c6i-4xlarge.json", "data/hosts/c6in-8xlarge.json",
+	"data/hosts/amd-epyc-2c-6beed3c9.json", "data/hosts/c6i-4xlarge.json", "data/hosts/c6in-8xlarge.json",
 	"data/hosts/c8i-32xlarge.json", "data/calibration/pairs.csv",
 	"data/texts/03.toml", "data/texts/08.toml", "data/texts/09.toml", "data/texts/10.toml", "data/texts/11.toml",
 	"lab/experiments/03-rps-rfs.toml", "lab/experiments/08-cpu-bound.toml", "lab/experiments/06-irq-pinning.toml",
