@@ -208,7 +208,7 @@ func TestRemarksOnRows(t *testing.T) {
 	}
 }
 
-// Boards are counted twice: by the rows that break a law, and by those that only an allowance beyond rounding saves.
+// A board has two counts: the rows that break a law, and those that only an allowance beyond rounding saves.
 func TestWhatAllowancesSave(t *testing.T) {
 	text := "connections,pipelining,rps,mean (ms)\n64,1,1000.0,64.5\n64,1,1000.0,64.0\n"
 	report, err := Judge("t", []byte(text), Options{MadeBy: "another"})

@@ -64,7 +64,7 @@ func (d *decider) control() *Control {
 		found[0].figures(experiment.Claim{})), 1}
 }
 
-// allows tells whether a decided claim stands beside the control. One that differs shows how far two conditions may lie
+// allows tells whether the control leaves a claim decided. One that differs shows how far two conditions may lie
 // apart with nothing between them, so each interval that decides has to keep its side if it is that much wider. A
 // bottleneck and a count compare no figures of conditions.
 func (c *Control) allows(v Verdict, all []*comparison) bool {

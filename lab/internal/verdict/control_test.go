@@ -36,8 +36,8 @@ func TestAControlTakesNoPartInClaims(t *testing.T) {
 	}
 }
 
-// Of three claims, on a ratio near its edge, on one far from it and on a bottleneck, a control that differs takes those
-// decisions away that its reach could overturn; one of too few blocks takes all.
+// The three claims are on a ratio near its edge, on one far from it, and on a bottleneck. A control that differs takes
+// the decisions away that its reach could overturn. A control of too few blocks takes all.
 func TestAControlThatDiffersWidensIntervals(t *testing.T) {
 	decided := []Verdict{Confirmed, Refuted, Refuted}
 	none := []Verdict{Open, Open, Open}

@@ -51,7 +51,7 @@ func (x *Finding) judge() {
 func (x *Finding) print(q law.Quantity) (table, prose, ends string) {
 	in := words.UnitFor(string(x.Unit), q.Value)
 	switch {
-	case strings.HasSuffix(x.Printed, "×"), strings.HasSuffix(x.Printed, "x"): // it was printed as a multiple
+	case strings.HasSuffix(x.Printed, "×"), strings.HasSuffix(x.Printed, "x"): // printed as a multiple
 		in = words.Unit{Factor: 1, Name: "×"}
 	case strings.HasSuffix(x.Printed, "/min"):
 		in = words.Unit{Factor: 60, Name: "/min"}
