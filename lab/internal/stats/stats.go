@@ -9,8 +9,9 @@
 package stats
 
 import (
-	"math"
 	"slices"
+
+	moremath "github.com/aclements/go-moremath/stats"
 
 	"github.com/line-rate/line-rate/lab/confseq"
 )
@@ -34,16 +35,12 @@ func Level(nth, claims int) float64 {
 
 // Fewest is the smallest number of answers that decides one side at a level, if all say yes.
 func Fewest(alpha float64) int {
-	n := MinSamples
-	for !confseq.Shown(n, n, alpha) {
-		n++
-	}
-	return n
+	n, _ := confseq.Needed(0, 0, alpha)
+	return max(MinSamples, n)
 }
 
 // A Summary is a median with its exact interval.
 type Summary struct {
-	N      int
 	Median float64
 	// Low and High bound the median with at least Confidence; they are set only if
 	// HasInterval.
@@ -58,39 +55,22 @@ func Median(sample []float64) float64 {
 		panic("stats: median of nothing")
 	}
 	s := slices.Sorted(slices.Values(sample))
-	mid := len(s) / 2
-	if len(s)%2 == 1 {
-		return s[mid]
-	}
 	// Halved first, so that two large values cannot overflow.
-	return s[mid-1]/2 + s[mid]/2
+	return s[(len(s)-1)/2]/2 + s[len(s)/2]/2
 }
 
 // Summarise gives the median of a sample and, from MinSamples on, its interval
 // by order statistics. It panics on an empty sample.
 func Summarise(sample []float64) Summary {
 	s := slices.Sorted(slices.Values(sample))
-	sum := Summary{N: len(s), Median: Median(s)}
-	if k := rank(len(s)); k > 0 {
+	sum := Summary{Median: Median(s)}
+	// The median is outside the kth values from both ends if fewer than k of as many coin flips fall on one side.
+	k, coins := 0, moremath.BinomialDist{N: len(s), P: 0.5}
+	for 1-2*coins.CDF(float64(k)) >= Confidence {
+		k++
+	}
+	if k > 0 {
 		sum.Low, sum.High, sum.HasInterval = s[k-1], s[len(s)-k], true
 	}
 	return sum
-}
-
-// rank is the largest k for which the k-th smallest and k-th largest of n
-// values bound the median with at least Confidence. It is 0
-// if even the whole range covers less.
-func rank(n int) (k int) {
-	// The median is outside [x_k, x_(n+1-k)] if fewer than k of n coin flips fall on one
-	// side. It uses logarithms, since 2^-n is no float64 for n of 1075 and more.
-	tail, logTerm := 0.0, -float64(n)*math.Ln2
-	for i := 0; i <= n/2; i++ {
-		tail += math.Exp(logTerm) // P(at most i of n)
-		if 1-2*tail < Confidence {
-			break
-		}
-		k = i + 1
-		logTerm += math.Log(float64(n-i) / float64(i+1))
-	}
-	return k
 }
