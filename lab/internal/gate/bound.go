@@ -1,11 +1,15 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/confseq"
+	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -103,10 +107,7 @@ func (w Walls) Bound() Bound {
 			names = append(names, string(b))
 		}
 	}
-	if len(names) == 0 {
-		return BoundUnknown
-	}
-	return Bound(strings.Join(names, "+"))
+	return cmp.Or(Bound(strings.Join(names, "+")), BoundUnknown)
 }
 
 // Why has the figures that show the bound, and what is missing for one.
@@ -123,4 +124,77 @@ func (w Walls) Why() string {
 		says = append(says, strings.Join(w.shares, ", "))
 	}
 	return strings.Join(says, "; ")
+}
+
+// Disturbed says in a line what else a machine did while trials were measured, by their figures; empty if there was
+// next to nothing. It decides nothing. A figure that a trial lacks counts as none. Where both sides share their cores,
+// each side's figure is of all of them.
+func Disturbed(trials []map[string]float64, shared bool) string {
+	var others, steal, slow float64
+	var loops []float64 // the calibration's, in seconds
+	for _, m := range trials {
+		if others += m["server_foreign_load"]; !shared {
+			others += m["client_foreign_load"]
+		}
+		steal += (m["server_steal"] + m["client_steal"]) / 2
+		for _, name := range []string{"calibration_before_s", "calibration_after_s"} {
+			if v := m[name]; v > 0 {
+				loops = append(loops, v)
+			}
+		}
+	}
+	if loops != nil {
+		slow = slices.Max(loops) / slices.Min(loops)
+	}
+	n := max(1, float64(len(trials)))
+	var says []string
+	for _, one := range []struct {
+		v, least float64 // the least that counts
+		format   string
+	}{
+		{others / n, 0.05, "%.2g of a core was used by others"},
+		{100 * steal / n, 1, "%.0f %% of the cores' time was stolen"},
+		{slow, 1.25, "the server's core was up to %.1f times slower at times"},
+	} {
+		if one.v >= one.least {
+			says = append(says, fmt.Sprintf(one.format, one.v))
+		}
+	}
+	if len(says) == 0 {
+		return ""
+	}
+	return strings.Join(says, ", ") + "; intervals are wider for it"
+}
+
+// Strangers is the metric that says what others ran on the server's cores in a trial's slots.
+const Strangers = "strangers_cores"
+
+// The bet on whether what others ran follows one of two conditions, as work that a server leaves to
+// others would. It has a level of its own. A difference of the figures that is more than
+// strangeFactor times what they ran more, as a share of a core, is not explained by it.
+const (
+	strangersLevel = 0.01
+	leastStrange   = 0.02
+	strangeFactor  = 2
+)
+
+// Follows tells whether others ran more in the slots of one of two conditions, and whether that can explain the ratio
+// of a figure. It goes by the difference in each block, in cores. by is the median; k of n blocks have its sign.
+func Follows(more []float64, ratio float64) (by float64, k, n int, is bool) {
+	more = slices.DeleteFunc(slices.Clone(more), func(v float64) bool { return v == 0 || math.IsNaN(v) })
+	if n = len(more); n == 0 {
+		return 0, 0, 0, false
+	}
+	by = stats.Median(more)
+	for _, v := range more {
+		if v > 0 == (by > 0) {
+			k++
+		}
+	}
+	return by, k, n, Explains(by, ratio) && confseq.Shown(k, n, strangersLevel/2)
+}
+
+// Explains tells whether what others ran more, in cores, can explain the ratio of a figure.
+func Explains(by, ratio float64) bool {
+	return math.Abs(by) >= leastStrange && math.Abs(ratio-1) <= strangeFactor*math.Abs(by)
 }

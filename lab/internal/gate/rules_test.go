@@ -65,8 +65,7 @@ func TestRules(t *testing.T) {
 		{"fewer", values{"throughput_rps": 2000, "latency_mean_s": 0.029}, nil, Little, "latency_mean_s"},
 		{"more, by answers behind the slots' ends",
 			values{"throughput_rps": 2000, "latency_mean_s": 0.059, "latency_max_s": 0.05, "latency_cut_share": 0}, nil, "", ""},
-		{"more, of a generator that left those out", values{"throughput_rps": 2000, "latency_mean_s": 0.059, "latency_max_s": 0.05}, nil,
-			Little, "latency_mean_s"},
+		{"more", values{"throughput_rps": 3000, "latency_mean_s": 0.059, "latency_max_s": 0.05}, nil, Little, "latency_mean_s"},
 		{"the mean missing", values{"latency_mean_s": absent}, nil, NoTelemetry, "latency_mean_s"},
 		// Cut latencies give a least mean, and no other is needed; in one piece there is no idle server.
 		{"a mean that is cut", values{"latency_mean_s": absent, "latency_mean_least_s": 0.0005, "idle_servers_busy": absent}, autocannon,
@@ -111,8 +110,8 @@ func TestSentences(t *testing.T) {
 		}
 	}
 	for _, g := range All {
-		if (g.WayOut == "") != strings.HasPrefix(g.Closes, "in earlier runs only") {
-			t.Errorf("%s: %q, %q", g.Name, g.Closes, g.WayOut)
+		if g.WayOut == "" {
+			t.Errorf("%s has no way out", g.Name)
 		}
 	}
 	if Known("perhaps") {
