@@ -1,13 +1,13 @@
 // Package medians sums up the conditions of runs: the median of each metric, with its
-// interval, and of each profile. It decides nothing.
+// interval. It decides nothing.
 package medians
 
 import (
-	"maps"
 	"slices"
+	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -17,13 +17,12 @@ import (
 
 // A Summary has the medians of one condition's valid trials.
 type Summary struct {
-	ID       string
-	Levels   setting.Levels
-	Trials   int
-	Invalid  int
-	Bounds   map[string]int // number of valid trials by bound
-	Metrics  map[string]Figure
-	Profiles []profile.Profile // by kind, each figure the median over the trials that have such a profile
+	ID      string
+	Levels  setting.Levels
+	Trials  int
+	Invalid int
+	Bounds  map[string]int // number of valid trials by bound
+	Metrics map[string]Figure
 
 	printed map[string][]float64 // of a text: the figures of each row
 }
@@ -38,14 +37,12 @@ type Figure struct {
 	Printed string // of a text, as printed
 }
 
-// Of sums up some conditions of a run, in their order, over its trials and those of other runs that have the same
-// levels.
-func Of(conds []results.Condition, run *results.File, others ...*results.File) []Summary {
-	out := []Summary{}
+// Of sums up some conditions over the trials of runs that have the same levels.
+func Of(conds []results.Condition, runs []*results.File) (out []Summary) {
 	for _, cond := range conds {
 		sum := Summary{Bounds: map[string]int{}, ID: cond.ID, Levels: cond.Levels, Metrics: map[string]Figure{}}
-		trials := sum.count(run, cond.ID)
-		for _, f := range others {
+		var trials []results.Trial
+		for _, f := range runs {
 			same, _ := strict.Find(f.Conditions, func(c results.Condition) bool {
 				return c.ControlOf == "" && c.Levels.Key() == cond.Levels.Key()
 			})
@@ -56,7 +53,6 @@ func Of(conds []results.Condition, run *results.File, others ...*results.File) [
 				sum.Metrics[m.Name] = f
 			}
 		}
-		sum.Profiles = profilesOf(trials)
 		out = append(out, sum)
 	}
 	return out
@@ -82,78 +78,83 @@ func (s *Summary) count(f *results.File, id string) (valid []results.Trial) {
 // figure is the median of one metric over trials. Figures known only to be
 // below a limit are ordered before all others; if the median is one of them,
 // only the limit is known.
-func figure(name string, trials []results.Trial) (Figure, bool) {
-	var known []float64
+func figure(name string, trials []results.Trial) (f Figure, ok bool) {
+	var all []float64
 	below, limit := 0, 0.0
 	for _, t := range trials {
 		if v, ok := t.Metrics[name]; ok {
-			known = append(known, v)
+			all = append(all, v)
 		} else if v, ok := t.Below[name]; ok {
-			below++
-			limit = max(limit, v)
+			below, limit, all = below+1, max(limit, v), append(all, 0)
 		}
 	}
-	n := len(known) + below
-	if n == 0 {
-		return Figure{}, false
+	if f.N = len(all); f.N == 0 {
+		return f, false
 	}
-	f := Figure{N: n}
-	if below == 0 {
-		s := stats.Summarise(known)
-		f.Median = new(words.Digits(s.Median))
-		if s.HasInterval {
-			f.Low, f.High = new(words.Digits(s.Low)), new(words.Digits(s.High))
-		}
-		return f, true
-	}
+	slices.Sort(all)
 	// The lower of the two middle ranks decides: if it is censored, so is the
 	// median. An interval would need the censored values, so there is none.
-	slices.Sort(known)
-	if (n-1)/2 < below {
-		f.Below = new(limit)
-		if upper := n/2 - below; n%2 == 0 && upper >= 0 {
-			f.Below = new(words.Digits(known[upper]))
-		}
+	if (f.N-1)/2 < below {
+		f.Below = new(max(limit, words.Digits(all[f.N/2])))
 		return f, true
 	}
-	f.Median = new(words.Digits(stats.Median(append(make([]float64, below), known...))))
+	s := stats.Summarise(all)
+	f.Median = new(words.Digits(s.Median))
+	if s.HasInterval && below == 0 {
+		f.Low, f.High = new(words.Digits(s.Low)), new(words.Digits(s.High))
+	}
 	return f, true
 }
 
-// profilesOf gives the medians of trials' profiles, by kind. A package that is only in some trials may have 0.
-func profilesOf(trials []results.Trial) (out []profile.Profile) {
-	for _, kind := range profile.Kinds() {
-		var of []profile.Profile
-		for _, t := range trials {
-			if p, ok := t.Profile(kind); ok {
-				of = append(of, p)
+// Add adds a row that a text printed. Rows of the same levels are one condition, which has their medians: of figures
+// one of which is only known to be below a limit, that limit.
+func Add(all []Summary, id string, levels setting.Levels, figures map[string]Figure, bound gate.Bound) []Summary {
+	i := slices.IndexFunc(all, func(s Summary) bool { return s.Levels.Key() == levels.Key() })
+	if i < 0 {
+		i = len(all)
+		all = append(all, Summary{ID: id, Levels: levels, Bounds: map[string]int{}, Metrics: map[string]Figure{},
+			printed: map[string][]float64{}})
+	}
+	s := &all[i]
+	s.Trials++
+	s.Bounds[string(bound)]++
+	for name, f := range figures {
+		if was, again := s.Metrics[name]; again && was.Below != nil {
+			f = was
+		} else if f.Median != nil {
+			s.printed[name] = append(s.printed[name], *f.Median)
+			if n := len(s.printed[name]); n > 1 {
+				f = Figure{N: n, Median: new(stats.Median(s.printed[name]))}
 			}
 		}
-		if len(of) == 0 {
-			continue
-		}
-		median := func(get func(profile.Profile) float64) float64 {
-			return words.Digits(stats.Median(strict.Map(of, get)))
-		}
-		m := profile.Profile{
-			Kind: kind, Unit: of[0].Unit,
-			Total:     median(func(p profile.Profile) float64 { return p.Total }),
-			Events:    median(func(p profile.Profile) float64 { return p.Events }),
-			Stacks:    int(median(func(p profile.Profile) float64 { return float64(p.Stacks) })),
-			DurationS: median(func(p profile.Profile) float64 { return p.DurationS }),
-			Work:      map[string]float64{}, Packages: map[string]float64{},
-		}
-		for _, p := range of { // what one of them has
-			maps.Copy(m.Work, p.Work)
-			maps.Copy(m.Packages, p.Packages)
-		}
-		for name := range m.Work {
-			m.Work[name] = median(func(p profile.Profile) float64 { return p.Work[name] })
-		}
-		for name := range m.Packages {
-			m.Packages[name] = median(func(p profile.Profile) float64 { return p.Packages[name] })
-		}
-		out = append(out, m)
+		s.Metrics[name] = f
 	}
-	return out
+	return all
+}
+
+// Words are a figure of a metric with its unit, and its interval.
+func (f Figure) Words(name string) words.Words {
+	m, _ := metric.Lookup(name)
+	switch {
+	case f.Printed != "":
+		return words.Words{Text: f.Printed}
+	case f.Below != nil:
+		return words.Words{Text: "<" + words.Figure(string(m.Unit), *f.Below)}
+	case f.Median == nil:
+		return words.Words{}
+	}
+	return words.Measured(string(m.Unit), *f.Median, f.Low, f.High)
+}
+
+// ClientFull tells whether a condition's figures are those of a client at its limit: in most of its trials the client
+// was full and the server was not.
+func (s Summary) ClientFull() bool {
+	all, client := 0, 0
+	for bound, n := range s.Bounds {
+		all += n
+		if strings.Contains(bound, string(gate.BoundClientCPU)) && !strings.Contains(bound, string(gate.BoundServerCPU)) {
+			client += n
+		}
+	}
+	return 2*client > all
 }

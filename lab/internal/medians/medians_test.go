@@ -1,10 +1,8 @@
 package medians
 
 import (
-	"reflect"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -77,21 +75,15 @@ func TestFiguresFromSixOnHaveAnInterval(t *testing.T) {
 	}
 }
 
-const lock = "example.org/lock"
-
-// shares is a run of two conditions, of which the first waits for a lock for such a share of each block.
-func shares(first, second string, of ...float64) *results.File {
+// made is a run of two conditions, of so many blocks.
+func made(first, second string, blocks int) *results.File {
 	f := &results.File{Provenance: &results.Provenance{}, Conditions: []results.Condition{
 		{ID: first, Levels: setting.Levels{setting.Index: setting.String("gofakeit")}},
 		{ID: second, Levels: setting.Levels{setting.Index: setting.String("pool")}}}}
-	for b, share := range of {
+	for b := range blocks {
 		for _, c := range f.Conditions {
-			p := profile.Profile{Kind: profile.Block, Unit: "s", Total: 2, DurationS: 1, Packages: map[string]float64{"runtime": 1}}
-			if c.ID == first && share > 0 {
-				p.Packages[lock] = share
-			}
 			f.Trials = append(f.Trials, results.Trial{Block: b + 1, Condition: c.ID, Valid: true, Metrics: map[string]float64{rps: 1,
-				"client_thread_busy_max": 0.5, "client_cores_busy": 0.5, "server_cores_busy": 0.95}, Profiles: []profile.Profile{p}})
+				"client_thread_busy_max": 0.5, "client_cores_busy": 0.5, "server_cores_busy": 0.95}})
 		}
 	}
 	return f
@@ -100,21 +92,17 @@ func shares(first, second string, of ...float64) *results.File {
 // A condition's median is over the trials that count, of a run and of other runs with the same
 // levels.
 func TestAConditionIsSummedUpOverRuns(t *testing.T) {
-	first, last := shares("c2", "c1", 0.2, 0.3, 0, 0, 0, 0), shares("c1", "c2", 0.5, 0.5) // joined by levels, not by names
+	first, last := made("c2", "c1", 6), made("c1", "c2", 2) // joined by levels, not by names
 	again := first.Trials[0]
 	again.Valid = false
 	first.Trials = append(first.Trials, again, first.Trials[0]) // refused, and a second one of a block that counts
-	both := Of(last.Conditions, last, first)
+	both := Of(last.Conditions, []*results.File{last, first})
 	if got := both[0]; got.ID != "c1" || got.Trials != 10 || got.Invalid != 1 || got.Metrics[rps].N != 8 ||
-		got.Bounds["server-cpu"] != 8 || len(got.Profiles) != 1 {
+		got.Bounds["server-cpu"] != 8 {
 		t.Errorf("%+v", got)
 	}
-	alone := Of(first.Conditions, first)[0]
+	alone := Of(first.Conditions, []*results.File{first})[0]
 	if alone.ID != "c2" || alone.Trials != 8 || alone.Metrics[rps].N != 6 {
 		t.Errorf("%+v", alone)
-	}
-	// In two trials of six: its median is 0, which does not mean absent.
-	if want := map[string]float64{"runtime": 1, lock: 0}; !reflect.DeepEqual(alone.Profiles[0].Packages, want) {
-		t.Errorf("%+v, want %+v", alone.Profiles, want)
 	}
 }

@@ -91,7 +91,7 @@ func (d *decider) like() []*source {
 
 // pooled sums up conditions over the runs of the last run's design.
 func (d *decider) pooled(conds []results.Condition) []medians.Summary {
-	return medians.Of(conds, &results.File{}, strict.Map(d.like(), func(s *source) *results.File { return s.File })...)
+	return medians.Of(conds, strict.Map(d.like(), func(s *source) *results.File { return s.File }))
 }
 
 // same tells whether a run was made with the same claim as the last one.
