@@ -40,19 +40,11 @@ type Metric struct {
 var text []byte
 
 // All has every metric, in the order pages list them.
-var All, byName = func() ([]Metric, map[string]Metric) {
-	file := strict.Embedded[struct{ Metric []Metric }](text)
-	byName := map[string]Metric{}
-	for _, m := range file.Metric {
-		byName[m.Name] = m
-	}
-	return file.Metric, byName
-}()
+var All = strict.Embedded[struct{ Metric []Metric }](text).Metric
 
 // Lookup finds a metric by its name in the results files.
 func Lookup(name string) (Metric, bool) {
-	m, ok := byName[name]
-	return m, ok
+	return strict.Find(All, func(m Metric) bool { return m.Name == name })
 }
 
 // Names returns the names of all metrics, in the order of All.
