@@ -90,9 +90,7 @@ func DecodeTOML(data []byte, into any) error {
 		return fmt.Errorf("line %d, column %d: %s", row, col, says)
 	}
 	var raw map[string]any
-	if err := toml.Unmarshal(data, &raw); err != nil {
-		return err
-	}
+	_ = toml.Unmarshal(data, &raw) // err tells it
 	place, key, known := stray(raw, reflect.TypeOf(into), "")
 	for i := 0; unknown != nil && i < len(unknown.Errors); i++ {
 		if path := unknown.Errors[i].Key(); path[len(path)-1] == key {
@@ -113,42 +111,34 @@ func stray(v any, of reflect.Type, at string) (place, key string, known []string
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		of = of.Elem()
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		names, types := keys(of)
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			place, in := strings.TrimPrefix(at+"."+name, "."), types[name]
-			switch {
-			case of.Kind() == reflect.Map:
-				in = of.Elem()
-			case of.Kind() != reflect.Struct:
-				return "", "", nil
-			case in == nil:
-				return place, name, names
-			}
-			if place, key, known := stray(v[name], in, place); key != "" {
-				return place, key, known
-			}
+	types := map[string]reflect.Type{}
+	for i := 0; of.Kind() == reflect.Struct && i < of.NumField(); i++ {
+		if key := of.Field(i).Tag.Get("toml"); key != "" && key != "-" {
+			known, types[key] = append(known, key), of.Field(i).Type
 		}
-	case []any:
-		for i, e := range v {
-			if place, key, known := stray(e, of, fmt.Sprintf("%s[%d]", at, i)); key != "" {
-				return place, key, known
-			}
+	}
+	table, _ := v.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		place, in := strings.TrimPrefix(at+"."+name, "."), types[name]
+		switch {
+		case of.Kind() == reflect.Map:
+			in = of.Elem()
+		case of.Kind() != reflect.Struct:
+			return "", "", nil
+		case in == nil:
+			return place, name, known
+		}
+		if place, key, known := stray(table[name], in, place); key != "" {
+			return place, key, known
+		}
+	}
+	list, _ := v.([]any)
+	for i, e := range list {
+		if place, key, known := stray(e, of, fmt.Sprintf("%s[%d]", at, i)); key != "" {
+			return place, key, known
 		}
 	}
 	return "", "", nil
-}
-
-// keys are those that a struct may have, in its order, and their types.
-func keys(of reflect.Type) (names []string, types map[string]reflect.Type) {
-	types = map[string]reflect.Type{}
-	for i := 0; of.Kind() == reflect.Struct && i < of.NumField(); i++ {
-		if key := of.Field(i).Tag.Get("toml"); key != "" && key != "-" {
-			names, types[key] = append(names, key), of.Field(i).Type
-		}
-	}
-	return names, types
 }
 
 // MostWritten is the limit in bytes of a file that a person writes: an experiment or a text. The longest so far has

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -32,13 +33,9 @@ func CheckLine(s string) error {
 // Line makes a line of at most that many characters from another program's output: invisible characters become
 // blanks, and an ellipsis replaces what is cut off.
 func Line(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		if !unicode.IsGraphic(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
+		return !unicode.IsGraphic(r) || unicode.IsSpace(r)
+	}), " ")
 	if r := []rune(s); len(r) > most {
 		s = string(r[:most-1]) + "…"
 	}
@@ -63,26 +60,9 @@ func Visible(text string, most int) string {
 // Lines is a message for a terminal that may hold others' text: its lines stay lines, and every
 // other invisible character becomes a code point. Text that is quoted in it already stays as it is.
 func Lines(message string) string {
-	var b strings.Builder
-	for _, r := range message {
-		if r == '\n' || r == '\\' {
-			b.WriteRune(r)
-			continue
-		}
-		b.WriteString(Visible(string(r), 1))
-	}
-	return b.String()
-}
-
-// Markdown is Visible text as code in GitHub's Markdown, where nothing has a meaning but the backquote, which
-// becomes its code point. GitHub looks in code for no names of people, issues or commits, and the words around it
-// may not have a backquote.
-func Markdown(text string, most int) string {
-	shown := strings.ReplaceAll(Visible(text, most), "`", `\u0060`)
-	if shown == "" {
-		shown = " " // two backquotes in a row begin longer code
-	}
-	return "`" + shown + "`"
+	return strings.Join(Map(strings.Split(message, "\n"), func(line string) string {
+		return strings.ReplaceAll(Visible(line, len(line)), `\\`, `\`)
+	}), "\n")
 }
 
 // Cells are texts and numbers as a row of a CSV file may hold them. A spreadsheet would take a text that begins
@@ -96,40 +76,140 @@ func Cells(row []string) []string {
 	return row
 }
 
-// Words splits a command into its words, as a shell does with quotes and nothing else.
-func Words(line string) (words []string, err error) {
-	var word strings.Builder
-	var quote rune
-	open := false // whether a word has begun, which may be empty in quotes
-	for _, r := range line + " " {
-		switch blank := r == ' ' || r == '\t' || r == '\n'; {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote == 0 && (r == '\'' || r == '"'):
-			quote, open = r, true
-		case quote == 0 && blank && open:
-			words, open = append(words, word.String()), false
-			word.Reset()
-		case quote != 0 || !blank:
-			word.WriteRune(r)
-			open = true
-		}
-	}
-	if quote != 0 {
-		return nil, fmt.Errorf("has a quote %c that does not end", quote)
-	}
-	return words, nil
-}
+var (
+	quoted    = regexp.MustCompile(`'[^']*'|"[^"]*"`)
+	shellWord = regexp.MustCompile(`(?:` + quoted.String() + `|[^\s'"])+`)
+	plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+)
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+// Words splits a command into its words, as a shell does with quotes and nothing else.
+func Words(line string) ([]string, error) {
+	if open := strings.TrimSpace(shellWord.ReplaceAllString(line, "")); open != "" {
+		return nil, fmt.Errorf("has a quote %c that does not end", open[0])
+	}
+	return Map(shellWord.FindAllString(line, -1), func(w string) string {
+		return quoted.ReplaceAllStringFunc(w, func(q string) string { return q[1 : len(q)-1] })
+	}), nil
+}
 
 // Shell writes words as one would type them; Words splits them again.
 func Shell(words []string) string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		if out[i] = w; !plainWord.MatchString(w) {
-			out[i] = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
+	return strings.Join(Map(words, func(w string) string {
+		if plainWord.MatchString(w) {
+			return w
+		}
+		return "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
+	}), " ")
+}
+
+// Map lists what a function gives for each of a list.
+func Map[T, V any](all []T, give func(T) V) (results []V) {
+	for _, one := range all {
+		results = append(results, give(one))
+	}
+	return results
+}
+
+// Filter lists those for which a condition holds, in their order.
+func Filter[T any](all []T, holds func(T) bool) (results []T) {
+	for _, one := range all {
+		if holds(one) {
+			results = append(results, one)
 		}
 	}
-	return strings.Join(out, " ")
+	return results
+}
+
+// Count counts those for which a condition holds.
+func Count[T any](all []T, holds func(T) bool) int { return len(Filter(all, holds)) }
+
+// Find gives the first for which a condition holds; false if there is none.
+func Find[T any](all []T, holds func(T) bool) (first T, ok bool) {
+	if i := slices.IndexFunc(all, holds); i >= 0 {
+		return all[i], true
+	}
+	return first, false
+}
+
+// Collect gives a set of what a function gives for each of a list.
+func Collect[T any, V comparable](all []T, give func(T) V) map[V]bool {
+	set := map[V]bool{}
+	for _, one := range all {
+		set[give(one)] = true
+	}
+	return set
+}
+
+// A Word is a name that a file may hold: what it takes, if anything, and what it means.
+type Word struct {
+	Name    string `json:"name"`
+	Form    string `json:"form,omitempty"`
+	Meaning string `json:"meaning"`
+}
+
+// Instead says, at the end of an error about an unknown name, what could have been meant. It gives a short list
+// whole. Of a longer one it gives the names that are like it, or else all, unless they would fill a screen.
+func Instead(name string, known []string) string {
+	near, all := Near(name, known), strings.Join(known, ", ")
+	guess := "did you mean " + strings.Join(Map(near, strconv.Quote), " or ") + "?"
+	const short, screen = 14, 45
+	switch {
+	case len(known) == 0:
+		return "there are none"
+	case len(near) > 0 && (len(known) == 1 || len(known) > short):
+		return guess
+	case len(near) > 0:
+		return guess + " There are " + all
+	case len(known) == 1:
+		return "there is only " + all
+	case len(known) > screen:
+		return fmt.Sprintf("it is none of the %d in the lists of the site's page /contribute, under Names", len(known))
+	}
+	return "there are " + all
+}
+
+// Near gives at most three known names that a mistyped one may mean: those with the fewest slips of typing,
+// or else those of which it has some words.
+func Near(name string, known []string) []string {
+	asked := fold(name)
+	if asked == "" {
+		return nil
+	}
+	least, best := min(len(asked)/3, 3)+1, []string(nil)
+	for _, k := range known {
+		switch d := slips(asked, fold(k), least); {
+		case d < least:
+			least, best = d, []string{k}
+		case d == least && d < len(asked):
+			best = append(best, k)
+		}
+	}
+	if len(best) == 0 {
+		best = Filter(known, func(k string) bool {
+			return strings.Contains(" "+fold(k), " "+asked) || strings.HasPrefix(asked, fold(k))
+		})
+	}
+	return best[:min(len(best), 3)]
+}
+
+// fold makes names that differ in case or in what joins their words alike.
+func fold(name string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(name),
+		func(r rune) bool { return strings.ContainsRune("_-. /", r) }), " ")
+}
+
+// slips is the least number of letters to add, leave out, replace, or swap with the next, to turn one text into the
+// other, as far as it is at most so many.
+func slips(from, to string, most int) int {
+	for from != "" && to != "" && from[0] == to[0] {
+		from, to = from[1:], to[1:]
+	}
+	if from == "" || to == "" || most == 0 {
+		return len(from) + len(to)
+	}
+	least := min(slips(from[1:], to, most-1), slips(from, to[1:], most-1), slips(from[1:], to[1:], most-1))
+	if len(from) > 1 && len(to) > 1 && from[0] == to[1] && from[1] == to[0] {
+		least = min(least, slips(from[2:], to[2:], most-1))
+	}
+	return 1 + least
 }

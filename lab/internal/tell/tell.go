@@ -150,19 +150,17 @@ func compared(o *compare.Outcome, i int) Table {
 		t.Rows = append(t.Rows, []string{row.name, over, row.print(row.other), row.print(row.base)})
 	}
 	if len(t.Rows) > 0 {
-		t.Says = "bound: " + wall(base)
+		t.Says = "bound: " + walls.Replace(base.Bound)
 		if base.Bound != other.Bound {
-			t.Says = fmt.Sprintf("bound: %s %s, %s %s", other.Name, wall(other), base.Name, wall(base))
+			t.Says = fmt.Sprintf("bound: %s %s, %s %s", other.Name, walls.Replace(other.Bound), base.Name, walls.Replace(base.Bound))
 		}
 	}
 	return t
 }
 
+// walls name what limited a server's load. Of a full client they say that the client was measured.
 var walls = strings.NewReplacer("server-cpu", "server CPU", "wire", "the wire", "+", " and ",
 	"client-cpu", "client CPU, so throughput and latency are the client's")
-
-// wall is what limited a server's load. Of a full client it says that the client was measured.
-func wall(m compare.Measured) string { return walls.Replace(m.Bound) }
 
 func curve(c *compare.Curve) Table {
 	t := Table{Name: "Latency at fixed rates", Head: []string{"requests/s", "server", "p50", "p90", "p99", "p999"}, Asked: true,
@@ -321,14 +319,14 @@ func line(row []string) string {
 // harmless is text that means nothing in Markdown.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9 .,;:%×−–µ'()/+-]*$`)
 
-// inline is text of others within a line of Markdown.
+// inline is text of others within a line of Markdown: as code, where GitHub looks for no names of people, issues or
+// commits. There only the backquote has a meaning, and the sign at which a cell of a table ends.
 func inline(text string) string {
 	const longest = 1000 // letters that are shown
 	if harmless.MatchString(text) && !strings.Contains(text, "://") && !strings.Contains(text, "www.") {
 		return text
 	}
-	// In a table a cell ends at each of these, also within code.
-	return strings.ReplaceAll(strict.Markdown(text, longest), "|", `\u007c`)
+	return "`" + strings.NewReplacer("`", `\u0060`, "|", `\u007c`).Replace(strict.Visible(text, longest)) + "`"
 }
 
 // fenced is the request, the machine and the notes, as lines of code.

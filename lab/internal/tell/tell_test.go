@@ -76,3 +76,17 @@ func TestWhatIsPrintedStaysWhatItWas(t *testing.T) {
 	golden(t, "first.txt", strings.Join(Lines(outcome(), false), "\n")+"\n")
 	golden(t, "comment.md", Markdown(outcome()))
 }
+
+// One backquote begins the code and one ends it, whatever the text is.
+func TestTextOfOthersIsNoMarkup(t *testing.T) {
+	for _, text := range []string{"<script>alert(1)</script>", "a | b", "`` `x` ``", "\\`x", "[x](javascript:y)",
+		"@line-rate/everyone #1 GH-1 0123456789abcdef0123456789abcdef01234567", "one\ntwo\r\n\n# head\n- item",
+		"\x1b[2J\x1b]0;title\x07", "\u009b31m", "left\u202eright\u2066", "\x00", "\xff\xfe", "&lt;b&gt;", "zero\u200bwidth",
+		"`", "``", "a`"} {
+		got := inline(text)
+		inside := strings.TrimSuffix(strings.TrimPrefix(got, "`"), "`")
+		if len(inside) != len(got)-2 || inside == "" || strings.ContainsAny(inside, "|`\n\r") {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}
