@@ -9,7 +9,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -24,6 +23,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -68,11 +68,7 @@ func (p Program) Run(args []string, out, errs io.Writer, do func(command any) (i
 	if err == nil {
 		status, err = do(call.Selected().Target.Addr().Interface())
 	}
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		_ = call.PrintUsage(false)
-		return 0
-	case err != nil:
+	if err != nil {
 		fmt.Fprintf(errs, "%s: %s\n", p.Name, strict.Lines(p.hinted(err.Error(), args)))
 		return Failed
 	}
@@ -130,9 +126,6 @@ func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
 		args = []string{"--help"}
 	case args[0] == "help":
 		args = append(args[1:], "--help")
-		if n := len(args); n > 2 && args[n-2] == "all" { // help COMMAND all
-			args = append(args[:n-2], "--help", "all")
-		}
 	case strings.TrimLeft(args[0], "-") == "version":
 		_, err := fmt.Fprintln(out, p.Version())
 		return nil, err
@@ -140,7 +133,7 @@ func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
 	var words []string
 	for _, arg := range args {
 		switch last := len(words) - 1; {
-		case last >= 0 && isFlag(words[last]) && negative.MatchString(arg):
+		case last >= 0 && bareFlag.MatchString(words[last]) && negative.MatchString(arg):
 			words[last] += "=" + arg // say what the flag takes, not how to write what it refuses
 		case oneDash.MatchString(arg): // works where two are usual, as with Go's own flags
 			words = append(words, "-"+arg)
@@ -148,9 +141,9 @@ func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
 			words = append(words, arg)
 		}
 	}
-	all := len(words) > 1 && words[len(words)-1] == "all" && slices.Contains([]string{"--help", "-h"}, words[len(words)-2])
-	if all {
-		words = words[:len(words)-1]
+	all := slices.Contains(words, "all") && (slices.Contains(words, "--help") || slices.Contains(words, "-h"))
+	if all { // help COMMAND all
+		words = slices.DeleteFunc(words, func(word string) bool { return word == "all" })
 	}
 	helped := false
 	call, err := p.parser(all, kong.Writers(out, io.Discard), kong.Exit(func(int) { helped = true })).Parse(words)
@@ -166,30 +159,24 @@ func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
 			if f.Target.Kind() == reflect.String && f.Target.String() == "" {
 				return nil, fmt.Errorf("--%s is given and empty; give a value, or leave it out", f.Name)
 			}
-			if f.Name == "budget" && (f.Target.Int() < int64(time.Second) || f.Target.Int() > int64(24*time.Hour)) {
-				return nil, fmt.Errorf("--budget %v: use 1s to 24h", f.Target)
-			}
 			if in, ok := bounds[f.Name]; ok && (f.Target.Int() < in[0] || f.Target.Int() > in[1]) {
-				return nil, fmt.Errorf("--%s %d: use %d to %d", f.Name, f.Target.Int(), in[0], in[1])
+				like := func(n int64) reflect.Value { return reflect.ValueOf(n).Convert(f.Target.Type()) }
+				return nil, fmt.Errorf("--%s %v: use %v to %v", f.Name, f.Target, like(in[0]), like(in[1]))
 			}
 		}
 	}
 	return call, nil
 }
 
-// bounds are the least and the most of numbers, by the name of their flag.
-var bounds = map[string][2]int64{"port": {1, 65535}, "blocks": {1, 1000}}
+// bounds are the least and the most of numbers and of times, which are in nanoseconds, by the name of their flag.
+var bounds = map[string][2]int64{"port": {1, 65535}, "blocks": {1, 1000}, "budget": {1e9, 24 * 3600e9},
+	"at-most": {1e9, 24 * 3600e9}, "ready": {1e6, 600e9}}
 
 var (
+	bareFlag = regexp.MustCompile(`^--[a-z][^=]+$`) // without its value
 	negative = regexp.MustCompile(`^-[0-9][^ ]*$`)
 	oneDash  = regexp.MustCompile(`^-[a-z][a-z-]`) // and -c50 is -c 50
 )
-
-// isFlag reports whether a word is a flag without its value.
-func isFlag(word string) bool {
-	return len(word) > 3 && strings.HasPrefix(word, "--") && word[2] >= 'a' && word[2] <= 'z' &&
-		!strings.Contains(word, "=")
-}
 
 // Release is the tag that this program was built for; the linker sets it. It is empty beside releases.
 var Release string
@@ -198,9 +185,9 @@ var Release string
 func (p Program) Version() string {
 	name, from := p.Name+" "+Release, "a commit that it does not name"
 	commit, modified := Commit()
-	info, ok := debug.ReadBuildInfo()
+	info, _ := debug.ReadBuildInfo()
 	switch {
-	case ok && info.Main.Sum != "": // by go install, of a version that Go's checksums know
+	case info.Main.Sum != "": // by go install, of a version that Go's checksums know
 		name, from = p.Name+" "+info.Main.Version, "module "+info.Main.Path+" "+info.Main.Sum
 	case modified:
 		from = "commit " + commit + " with changes"
@@ -213,35 +200,23 @@ func (p Program) Version() string {
 // Commit is the one that this program was built from, and whether files differed from it; empty if Go was
 // not told.
 func Commit() (commit string, modified bool) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "", false
+	info, _ := debug.ReadBuildInfo() // which each program has that Go built in a module
+	value := func(key string) string {
+		s, _ := strict.Find(info.Settings, func(s debug.BuildSetting) bool { return s.Key == key })
+		return s.Value
 	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			commit = s.Value
-		case "vcs.modified":
-			modified = s.Value == "true"
-		}
-	}
-	return commit, modified
+	return value("vcs.revision"), value("vcs.modified") == "true"
 }
 
 // refusal says in one line what is wrong with a call, and which help tells how to write
 // it.
 func (p Program) refusal(wrong *kong.ParseError) error {
 	help, says := p.Name+" help", strings.Replace(wrong.Error(), `but got "EOL" (<EOL>)`, "but nothing follows", 1)
-	switch of := wrong.Context.Selected(); {
-	case of == nil:
-		if rest, ok := strings.CutPrefix(says, "unexpected argument "); ok {
-			word, guess, _ := strings.Cut(rest, ",")
-			says = strings.TrimSuffix(fmt.Sprintf("no command %q,%s", word, guess), ",")
-		}
-	default:
-		for at := of; at.Parent != nil; at = at.Parent {
-			help = strings.Replace(help, p.Name+" help", p.Name+" help "+at.Name, 1)
-		}
+	if of := wrong.Context.Selected(); of != nil {
+		help += " " + of.Path()
+	} else if rest, ok := strings.CutPrefix(says, "unexpected argument "); ok {
+		word, guess, _ := strings.Cut(rest, ",")
+		says = strings.TrimSuffix(fmt.Sprintf("no command %q,%s", word, guess), ",")
 	}
 	if strings.HasSuffix(says, "?") {
 		return fmt.Errorf("%s (see %s)", says, help)
@@ -261,4 +236,86 @@ func length(call *kong.DecodeContext, to reflect.Value) error {
 	}
 	to.SetInt(int64(d))
 	return nil
+}
+
+// logEvery is how often a log gets a line of something that goes on.
+const logEvery = 10 * time.Second
+
+// Columns is the width of the terminal that is written to; 0 for a file, a pipe, or a
+// terminal that does not say.
+func Columns(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
+			return int(size.Col)
+		}
+	}
+	return 0
+}
+
+// Fit breaks a line between words where the terminal would break it within one; what
+// follows is indented below it. A word longer than the width stays whole. Without a width it stays as it is.
+func Fit(text string, width int) string {
+	lead := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	if len(text) <= width || width-len(lead) < 20 {
+		return text
+	}
+	line := regexp.MustCompile(fmt.Sprintf(`\S.{0,%d}\S(?:\s|$)|\S+`, min(width-len(lead)-4, 1000)))
+	return lead + strings.Join(strict.Map(line.FindAllString(text, -1), strings.TrimSpace), "\n"+lead+"  ")
+}
+
+// A Line is what goes on, in one line that is rewritten if Out is a terminal.
+type Line struct {
+	Out     io.Writer
+	Columns int // of the terminal; 0: it is none
+	Now     func() time.Time
+
+	width int // of what the terminal shows
+	said  time.Time
+}
+
+// NewLine writes to a file, in the way of a terminal if it is one.
+func NewLine(f *os.File) *Line {
+	return &Line{Out: f, Columns: Columns(f), Now: time.Now}
+}
+
+// Say writes a line of its own.
+func (l *Line) Say(format string, args ...any) {
+	l.End()
+	fmt.Fprintln(l.Out, Fit(fmt.Sprintf(format, args...), l.Columns))
+}
+
+// End clears the line.
+func (l *Line) End() {
+	if l.Columns > 0 {
+		l.rewrite("")
+	}
+}
+
+// Show rewrites the line; a log gets it if it is due, or if none was written for a while.
+func (l *Line) Show(text string, due bool) {
+	switch {
+	case l.Columns > 0:
+		l.rewrite(text)
+	case due || l.said.IsZero() || l.Now().Sub(l.said) >= logEvery:
+		l.said = l.Now()
+		l.Say("%s", text)
+	}
+}
+
+// Due has the next line shown in a log too.
+func (l *Line) Due() { l.said = time.Time{} }
+
+// rewrite replaces the terminal's line; an empty text clears it.
+func (l *Line) rewrite(text string) {
+	if text == "" && l.width == 0 {
+		return
+	}
+	if first, _, cut := strings.Cut(Fit(text, l.Columns-2), "\n"); cut { // what is rewritten has to be one line
+		text = first + " …"
+	}
+	fmt.Fprintf(l.Out, "\r%s%s", text, strings.Repeat(" ", max(0, l.width-len(text))))
+	if text == "" {
+		fmt.Fprint(l.Out, "\r")
+	}
+	l.width = len(text)
 }

@@ -28,7 +28,7 @@ func TestLinesBreakBetweenWords(t *testing.T) {
 // A rewritten line stays one line of the terminal.
 func TestProgressStaysOneLine(t *testing.T) {
 	var b bytes.Buffer
-	r := &Line{Out: &b, Terminal: true, Columns: 40}
+	r := &Line{Out: &b, Columns: 40}
 	r.rewrite("  11-pipelining-simple block 12 (2/3): 1 min 20 s, at most 2 min 05 s left, 0 of 3 claims decided")
 	if got := strings.Trim(b.String(), "\r "); strings.Contains(got, "\n") || len([]rune(got)) > 39 ||
 		!strings.HasSuffix(got, " …") {
@@ -42,7 +42,7 @@ func TestAFileIsNoTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if NewLine(f).Terminal {
+	if NewLine(f).Columns > 0 {
 		t.Error("a file passes for a terminal; a log would be full of carriage returns")
 	}
 }
