@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/bench"
@@ -28,15 +32,12 @@ type compareCall struct {
 
 func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 	b, err := bench.New(c.Flags)
-	if err == nil {
-		err = c.check()
-	}
-	if err != nil {
+	if err = cmp.Or(err, c.check()); err != nil {
 		return cli.Failed, err
 	}
 	line := cli.NewLine(os.Stderr)
 	b.Say, b.Show = line.Say, func(text string) { line.Show("  "+text, false) }
-	made, err := measured(ctx, b)
+	made, err := b.Compare(ctx)
 	line.End()
 	if ctx.Err() != nil {
 		err = errors.New("interrupted, and nothing was left behind")
@@ -44,6 +45,12 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if made == nil {
 		return cli.Failed, err
 	}
+	built, modified := cli.Commit()
+	if made.Lab = cmp.Or(built, "unknown"); modified {
+		made.Lab = "unknown"
+	}
+	made.Machine, made.Kernel = cpu()
+	made.Notes = append([]string{where(b)}, made.Notes...)
 	made.Typed, made.Says, made.Exit = typed(os.Args), tell.Lines(made, true), made.Status()
 	return made.Exit, cmp.Or(err, c.print(out, made))
 }
@@ -55,33 +62,6 @@ func typed(args []string) string {
 		return slices.Contains([]string{"--json", "-json", "--markdown", "-markdown"}, word)
 	})
 	return strict.Shell(append([]string{filepath.Base(args[0])}, said...))
-}
-
-// measured compares the servers. There may be an outcome and an error.
-func measured(ctx context.Context, b *bench.Bench) (*compare.Outcome, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	b.Self = []string{self}
-	if b.Dir, err = os.Getwd(); err != nil {
-		return nil, err
-	}
-	split, err := machine.Here()
-	if err != nil {
-		return nil, err
-	}
-	b.ServerCPUs, b.ClientCPUs = split.On()
-	out, err := b.Compare(ctx)
-	built, modified := cli.Commit()
-	if out != nil {
-		out.Machine, out.Kernel = cpu()
-		if out.Lab = cmp.Or(built, "unknown"); modified {
-			out.Lab = "unknown"
-		}
-		out.Notes = append([]string{where(b)}, out.Notes...)
-	}
-	return out, err
 }
 
 // cpu names the CPU as the kernel does, with its cores, and the kernel's version.
@@ -110,4 +90,63 @@ func where(b *bench.Bench) string {
 		return fmt.Sprintf("all servers ran on CPU %s, in turns, and the client on CPU %s: what more than %s gain elsewhere is not "+
 			"seen here", server, client, words.Count(n, "worker or thread", "workers or threads"))
 	}
+}
+
+// outputs are the forms of one comparison's result.
+type outputs struct {
+	Verbose      bool   `short:"v" help:"Print all figures and notes."`
+	JSON         bool   `name:"json" help:"Print JSON, for programs."`
+	Markdown     bool   `help:"Print Markdown, for a pull request."`
+	JSONFile     string `more:"" name:"json-file" placeholder:"FILE" help:"Also write the JSON to a file."`
+	MarkdownFile string `more:"" placeholder:"FILE" help:"Also write the Markdown to a file."`
+}
+
+// check refuses files that could not be written in the end.
+func (o outputs) check() error {
+	if o.JSON && o.Markdown {
+		return errors.New("--json and --markdown both print; write one of them to a file with --json-file or --markdown-file")
+	}
+	for _, path := range []string{o.JSONFile, o.MarkdownFile} {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return fmt.Errorf("%s is a directory; name a file", path)
+		}
+		if err := unix.Access(filepath.Dir(path), unix.W_OK); path != "" && err != nil {
+			return fmt.Errorf("%s cannot be written: %w; name a file in a directory that is there and yours", path, err)
+		}
+	}
+	return nil
+}
+
+// print prints an outcome, and writes the files; it goes on with the others if one fails.
+func (o outputs) print(out io.Writer, made *compare.Outcome) error {
+	data, err := asJSON(made)
+	comment, text := []byte(tell.Markdown(made)), []byte{}
+	switch {
+	case o.JSON:
+		text = data
+	case o.Markdown:
+		text = comment
+	default:
+		for _, line := range tell.Lines(made, o.Verbose) {
+			text = append(text, cli.Fit(line, cli.Columns(out))+"\n"...)
+		}
+	}
+	if err == nil {
+		_, err = out.Write(text)
+	}
+	for path, text := range map[string][]byte{o.JSONFile: data, o.MarkdownFile: comment} {
+		if path != "" {
+			err = errors.Join(err, strict.Replace(path, text))
+		}
+	}
+	return err
+}
+
+func asJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
 }

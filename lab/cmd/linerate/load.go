@@ -20,6 +20,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -28,11 +29,10 @@ import (
 )
 
 type loadCall struct {
-	target     load.Target // that is loaded
-	URL        string      `arg:"" name:"url" help:"Its address, as http://127.0.0.1:8080/path or 127.0.0.1:8080."`
-	Data       *string     `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request."`
-	UnixSocket string      `more:"" name:"unix-socket" placeholder:"PATH" help:"Connect to this socket; host and port of the URL are then only the Host header."`
+	target load.Target // that is loaded
+	URL    string      `arg:"" name:"url" help:"Its address, as http://127.0.0.1:8080/path or 127.0.0.1:8080."`
 	probe.Asking
+	UnixSocket  string        `more:"" name:"unix-socket" placeholder:"PATH" help:"Connect to this socket; host and port of the URL are then only the Host header."`
 	Connections int           `short:"c" default:"10" placeholder:"N" help:"Open connections (default 10)."`
 	Pipelining  int           `more:"" short:"p" default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
 	Duration    time.Duration `short:"d" default:"10s" placeholder:"DURATION" help:"How long it counts (default 10s)."`
@@ -56,25 +56,21 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	load.Begin()
 	r, err := load.Run(ctx, p, load.Options{HTTP2: h2.New})
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		err = errors.New("interrupted")
-	} else if err != nil && !errors.Is(err, load.ErrNotReached) || err == nil && r.Summary.Targets[0].Requests == 0 {
+	case errors.Is(err, load.ErrNotReached):
+		err = fmt.Errorf("%w; start it first, or correct its host and port", err)
+	case err != nil || r.Summary.Targets[0].Requests == 0:
 		if other := probe.Instead(ctx, c.target, err); other != "" {
 			err = fmt.Errorf("%s: %s", c.URL, other)
 		}
-	}
-	if err != nil {
-		says := strings.TrimPrefix(err.Error(), fmt.Sprintf("target %q, ", c.URL))
-		if errors.Is(err, load.ErrNotReached) {
-			says += "; start it first, or correct its host and port"
-		}
-		err = errors.New(says)
 	}
 	if err == nil && c.HDR != "" {
 		err = writeHDR(c.HDR, &r.Summary)
 	}
 	if err != nil {
-		return cli.Failed, err
+		return cli.Failed, errors.New(strings.TrimPrefix(err.Error(), fmt.Sprintf("target %q, ", c.URL)))
 	}
 	counted, t := r.Slots[len(r.Slots)-1], &r.Summary.Targets[0]
 	missed, faults := c.missed(t, counted), c.faults(t, counted)
@@ -106,14 +102,11 @@ func (c *loadCall) plan() (*load.Plan, error) {
 	if err == nil && c.UnixSocket != "" {
 		t.Unix, err = filepath.Abs(c.UnixSocket)
 	}
-	if err != nil {
+	asked, wrong := c.Asked(path)
+	if err = cmp.Or(err, wrong); err != nil {
 		return nil, err
 	}
 	t.Name, t.URL, t.Connections, t.Pipelining, t.Rate = c.URL, c.URL, c.Connections, c.Pipelining, c.Rate
-	asked, err := c.Asked(path, c.Data)
-	if err != nil {
-		return nil, err
-	}
 	if !asked.IsPlain() {
 		t.Requests = asked
 	}
@@ -171,7 +164,7 @@ func (c *loadCall) missed(t *load.TargetSummary, slot load.SlotReport) (lines []
 		v, known := t.Figures()[figure(name)]
 		switch {
 		case name == "rps" && float64(t.Requests) <= limit*slot.Seconds:
-			lines = append(lines, fmt.Sprintf("%s: there were %s/s", text, words.Plain(float64(t.Requests)/slot.Seconds)))
+			lines = append(lines, fmt.Sprintf("%s: there were %s/s", text, words.Figure("", float64(t.Requests)/slot.Seconds)))
 		case name == "rps":
 		case !known:
 			lines = append(lines, text+": it is not known, since too many requests had no answer")
@@ -181,9 +174,6 @@ func (c *loadCall) missed(t *load.TargetSummary, slot load.SlotReport) (lines []
 	}
 	return lines
 }
-
-// busy is the share of its cores from which on a client is what was measured.
-const busy = 0.9
 
 // table is what a person reads.
 func (c *loadCall) table(t *load.TargetSummary, slot load.SlotReport, missed, faults []string) string {
@@ -201,7 +191,7 @@ func (c *loadCall) table(t *load.TargetSummary, slot load.SlotReport, missed, fa
 	}
 	b.WriteString("\n")
 	if slot.Failed == "" {
-		row("requests", "%s/s; %s in all", words.Plain(float64(t.Requests)/slot.Seconds), words.Thousands(int(t.Requests)))
+		row("requests", "%s/s; %s in all", words.Figure("", float64(t.Requests)/slot.Seconds), words.Thousands(int(t.Requests)))
 		row("received", "%s/s", words.Size(int(float64(t.Bytes)/slot.Seconds)))
 	}
 	var parts []string
@@ -220,7 +210,7 @@ func (c *loadCall) table(t *load.TargetSummary, slot load.SlotReport, missed, fa
 		is   bool
 		text string
 	}{
-		{slot.BusiestThreadS > busy*slot.Seconds, "the client had no more to give, so this is what it can ask and not what the server can answer"},
+		{slot.BusiestThreadS > gate.CPUSaturated*slot.Seconds, "the client had no more to give, so this is what it can ask and not what the server can answer"},
 		{slot.Failed == "" && c.Requests == 0 && slot.Seconds < 0.9*c.Duration.Seconds(),
 			"it stopped after " + words.Time(slot.Seconds) + ", when no connection was left"},
 		{t.Reopened > 0, words.Count(int(t.Reopened), "connection was reopened: the server announced its end",

@@ -9,12 +9,12 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"runtime"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 )
 
@@ -29,7 +29,7 @@ type subcommands struct {
 	Load    loadCall    `cmd:"" help:"Load one server, and print what came."`
 	Judge   judgeCall   `cmd:"" help:"Say what cannot be in a published table of load tests, row by row."`
 	Doctor  doctorCall  `cmd:"" help:"Say what a comparison can do on this machine, and the way out of what it cannot."`
-	Version versionCall `cmd:"" help:"Say which version this is, and what it was built from."`
+	Version struct{}    `cmd:"" help:"Say which version this is, and what it was built from."` // package cli does
 }
 
 //go:embed help
@@ -41,26 +41,22 @@ func main() {
 }
 
 func command(ctx context.Context, args []string, out, errs io.Writer) int {
-	return program().Run(args, out, errs, func(called any) (int, error) {
-		switch called.(type) {
-		case *judgeCall, *versionCall: // measure nothing
-		default:
-			if runtime.GOOS != "linux" {
-				return cli.Failed, errors.New("linerate measures on Linux only: it reads /proc, waits by epoll and pins cores")
-			}
+	p := cli.Program{Name: "linerate", Commands: &subcommands{}, Help: helps,
+		Report: "a message that does not help is a fault: https://github.com/line-rate/line-rate/issues"}
+	return p.Run(args, out, errs, func(called any) (int, error) {
+		if _, judges := called.(*judgeCall); !judges && runtime.GOOS != "linux" {
+			return cli.Failed, errors.New("linerate measures on Linux only: it reads /proc, waits by epoll and pins cores")
 		}
 		return called.(subcommand).do(ctx, out)
 	})
 }
 
-func program() cli.Program {
-	return cli.Program{Name: "linerate", Commands: &subcommands{}, Help: helps,
-		Report: "a message that does not help is a fault: https://github.com/line-rate/line-rate/issues"}
-}
+type doctorCall struct{}
 
-type versionCall struct{}
-
-func (versionCall) do(_ context.Context, out io.Writer) (int, error) {
-	_, err := fmt.Fprintln(out, program().Version())
-	return 0, err
+func (doctorCall) do(_ context.Context, out io.Writer) (int, error) {
+	findings, err := machine.Examine(nil)
+	if err != nil {
+		return cli.Failed, err
+	}
+	return 0, machine.Print(out, findings)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
@@ -138,9 +139,9 @@ func (r *Run) Measure(ctx context.Context) error {
 
 // each shows a text once a second, with the time, until stop is called.
 func (r *Run) each(text string) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
+	done := make(chan struct{})
+	var shown sync.WaitGroup
+	shown.Go(func() {
 		for ticks := time.Tick(time.Second); ; {
 			r.Show(fmt.Sprintf("%s; %s, at most %s left", text, words.Duration(time.Since(r.Began)), words.Duration(max(0, r.left()))))
 			select {
@@ -149,10 +150,10 @@ func (r *Run) each(text string) (stop func()) {
 				return
 			}
 		}
-	}()
+	})
 	return func() {
 		close(done)
-		<-ended
+		shown.Wait()
 	}
 }
 

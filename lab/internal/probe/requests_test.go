@@ -119,7 +119,8 @@ func TestFlags(t *testing.T) {
 		{url: "/", flags: Asking{Request: Request{Expect: []string{"bdy=a"}}}, want: `expect "bdy=a": write header:NAME=VALUE`},
 		{url: "/", flags: Asking{Scenario: "shop.toml"}, want: "leave out the path"},
 	} {
-		s, err := c.flags.Asked(c.url, c.data)
+		c.flags.Data = c.data
+		s, err := c.flags.Asked(c.url)
 		switch {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%q %+v: %v, want %q", c.url, c.flags, err, c.want)
@@ -128,10 +129,10 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	none := "@/nowhere"
-	if _, err := (Asking{}).Asked("/", &none); err == nil || !strings.Contains(err.Error(), "open /nowhere") {
+	if _, err := (Asking{Request: Request{Data: &none}}).Asked("/"); err == nil || !strings.Contains(err.Error(), "open /nowhere") {
 		t.Error(err)
 	}
-	all, err := Asking{Scenario: write(t, whole)}.Asked("", nil)
+	all, err := Asking{Scenario: write(t, whole)}.Asked("")
 	if err != nil || len(all) != 3 {
 		t.Errorf("%+v, %v", all, err)
 	}
