@@ -33,7 +33,7 @@ func (c machinesCall) do(ctx context.Context, out io.Writer) (int, error) {
 	for _, h := range f.Hosts {
 		link := "unknown"
 		if bps := h.Machine.LinkBps; bps > 0 {
-			link = words.Plain(bps/1e6) + " Mbit/s"
+			link = words.Figure("", bps/1e6) + " Mbit/s"
 		}
 		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", h.Name, h.Machine.Cores, link, words.Time(h.Trip.Seconds()), path.Base(h.Path)[:digits])
 	}
