@@ -74,14 +74,10 @@ func Grouped(v float64, at int) string {
 		v = math.Round(v*unit) / unit
 	}
 	s := strconv.FormatFloat(v, 'f', digits, 64)
-	whole, rest, point := strings.Cut(s, ".")
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
+	for i := strings.IndexByte(s+".", '.') - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
 	}
-	if point {
-		return whole + "." + rest
-	}
-	return whole
+	return s
 }
 
 // A Unit is how figures in a base unit are shown to a reader: the factor by
