@@ -246,12 +246,8 @@ func (b *Bench) place() error {
 		}
 	}
 	if b.Running() {
-		b.ServerCPUs = nil
-		for _, s := range b.Servers {
-			b.ServerCPUs = append(b.ServerCPUs, s.running.Cores()...)
-		}
-		slices.Sort(b.ServerCPUs)
-		b.ServerCPUs = slices.Compact(b.ServerCPUs)
+		all := slices.Concat(strict.Map(b.Servers, func(s *Server) []int { return s.running.Cores() })...)
+		b.ServerCPUs = slices.Compact(slices.Sorted(slices.Values(all)))
 	}
 	n := len(b.Servers) + 1 // what runs beside them in the look, or the control
 	if b.Port > 0 {
