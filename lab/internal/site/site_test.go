@@ -133,7 +133,7 @@ func saves(levels setting.Levels, block int) madeup.Came {
 // closed makes every trial invalid.
 func closed(setting.Levels, int) madeup.Came {
 	c := madeup.Usual
-	c.Reasons = []results.Reason{{Gate: "other-load", Detail: "another process took half a core"}}
+	c.Reasons = []results.Reason{{Gate: "held-back", Detail: "a quota held the cores back"}}
 	return c
 }
 
