@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -93,8 +94,8 @@ func Walk(dir string, visit func(path string) error) error {
 	})
 }
 
-// Files lists a directory's files with an extension, in their order; none if there is no such directory. Anything
-// else in it is an error, since it would be ignored silently.
+// Files lists a directory's files with an extension, sorted; none if there is no such directory. Anything else in
+// it is an error, since it would be ignored silently.
 func (r Root) Files(dir, ext string) (out []string, err error) {
 	err = Walk(r.Path("data", dir), func(p string) error {
 		if !strings.HasSuffix(p, ext) {
@@ -102,6 +103,10 @@ func (r Root) Files(dir, ext string) (out []string, err error) {
 		}
 		out = append(out, p)
 		return nil
+	})
+	// Sorted without the extension: with it, a name would come after a longer one that begins with it.
+	slices.SortFunc(out, func(a, b string) int {
+		return strings.Compare(strings.TrimSuffix(a, ext), strings.TrimSuffix(b, ext))
 	})
 	return out, err
 }
