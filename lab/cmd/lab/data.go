@@ -81,23 +81,11 @@ func (checkCall) do(_ context.Context, out io.Writer) (int, error) {
 type doctorCall struct{}
 
 func (doctorCall) do(_ context.Context, out io.Writer) (int, error) {
-	j, err := open()
-	if err != nil {
-		return exitFailed, err
-	}
-	w, err := session.Identify(j, "/", "")
-	if err != nil {
-		return exitFailed, err
-	}
 	findings, err := machine.Examine(wire.Try)
 	if err != nil {
 		return exitFailed, err
 	}
-	known := machine.Finding{About: "machine", Seen: w.ID + ", " + w.Origin}
-	if alike := w.Lookalikes(j); alike != "" {
-		known.Seen += ". If it is " + alike + ", which has the same parts, give it that name, by --host or in .lab-host"
-	}
-	return exitHeld, machine.Print(out, append([]machine.Finding{known}, findings...))
+	return exitHeld, machine.Print(out, findings)
 }
 
 type siteCall struct {

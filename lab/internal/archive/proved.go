@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -32,7 +31,7 @@ func (j *Journal) Prove() (p Proof, faults []Fault, err error) {
 	if p.Unchecked = j.historyLacks(); p.Unchecked != "" {
 		return p, nil, nil
 	}
-	log, err := j.git("log", "--format=%H %ct", "HEAD")
+	log, err := host.Git(string(j.Root), "log", "--format=%H %ct", "HEAD")
 	if err != nil {
 		return p, nil, fmt.Errorf("git log: %w", err)
 	}
@@ -51,7 +50,7 @@ func (j *Journal) Prove() (p Proof, faults []Fault, err error) {
 		made, known := commits[v.Commit]
 		design := ""
 		if known { // what is no name of a commit would be an option of git's
-			if text, err := j.git("show", v.Commit+":lab/experiments/"+f.Experiment+".toml"); err == nil {
+			if text, err := host.Git(string(j.Root), "show", v.Commit+":lab/experiments/"+f.Experiment+".toml"); err == nil {
 				design = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 			}
 		}
@@ -62,21 +61,15 @@ func (j *Journal) Prove() (p Proof, faults []Fault, err error) {
 	return p, faults, nil
 }
 
-// git runs git in the checkout, and returns what it prints.
-func (j *Journal) git(args ...string) (string, error) {
-	out, err := host.Git(context.Background(), string(j.Root), args...).Output()
-	return string(out), err
-}
-
 // historyLacks says why git cannot tell anything about the journal here, and is empty if it can: a tarball has no
 // history, and a shallow or a partial clone has too little.
 func (j *Journal) historyLacks() string {
-	about, err := j.git("rev-parse", "--show-prefix", "--is-shallow-repository", "HEAD")
+	about, err := host.Git(string(j.Root), "rev-parse", "--show-prefix", "--is-shallow-repository", "HEAD")
 	prefix, about, _ := strings.Cut(about, "\n")
 	if err != nil || prefix != "" { // a journal inside another project's checkout has no history of its own
 		return "no git history here"
 	}
-	partial, _ := j.git("config", "--get-regexp", `^remote\..*\.promisor$`)
+	partial, _ := host.Git(string(j.Root), "config", "--get-regexp", `^remote\..*\.promisor$`)
 	if partial != "" || strings.HasPrefix(about, "true") {
 		return "no full git history here; git fetch --unshallow, or clone without --filter"
 	}

@@ -14,7 +14,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -43,7 +42,6 @@ type Profile struct {
 	SchemaVersion  int     `json:"schema_version"`
 	ID             string  `json:"id"`
 	Name           string  `json:"name"`
-	Mark           string  `json:"mark,omitempty"`
 	CPU            string  `json:"cpu,omitempty"`
 	CPUVersion     string  `json:"cpu_version,omitempty"`
 	Arch           string  `json:"arch,omitempty"`
@@ -68,7 +66,7 @@ func (p Profile) Same(q Profile) bool {
 	text := func(a, b string) bool { return a == "" || b == "" || a == b }
 	number := func(a, b int) bool { return a == 0 || b == 0 || a == b }
 	return p.CPU == q.CPU && p.Arch == q.Arch && p.Cores == q.Cores && p.OS == q.OS && p.Virtual == q.Virtual &&
-		p.NIC == q.NIC && p.NICQueues == q.NICQueues && p.LineRateBps == q.LineRateBps && text(p.Mark, q.Mark) &&
+		p.NIC == q.NIC && p.NICQueues == q.NICQueues && p.LineRateBps == q.LineRateBps &&
 		text(p.CPUVersion, q.CPUVersion) && number(p.Sockets, q.Sockets) && number(p.ThreadsPerCore, q.ThreadsPerCore) &&
 		text(p.Caches, q.Caches)
 }
@@ -76,12 +74,9 @@ func (p Profile) Same(q Profile) bool {
 // A Machine is the machine that the lab runs on.
 type Machine struct {
 	Profile // as its file in data/hosts would be
-	// Kind is why the profile has no mark: nothing says that two starts of such a machine are of one. Empty
-	// where it has one.
-	Kind string
-	// Drawn says that nothing tells this machine apart from others of its kind for good. The id in the profile
-	// is then drawn, and lasts until the machine starts again.
-	Drawn bool
+	// Drawn is why nothing tells this machine apart from others of its kind for good; empty if something does. The
+	// id in the profile is then drawn, and lasts until the machine starts again.
+	Drawn string
 }
 
 // Probe describes the machine whose files are below root: "/", except in tests.
@@ -89,9 +84,6 @@ type Machine struct {
 // The id comes from what stays the same while the machine keeps its parts: its CPUs as the kernel numbers
 // them, their caches, and the machine's own random id. The kernel, the memory, settings and tools are not in
 // it, since they change on one machine; each run records them.
-//
-// Only bare metal has a mark, because there the installation drew the random id. A guest may have
-// it from an image, of which any number of guests were made. Only x86 says whether it is a guest.
 func Probe(root string) (*Machine, error) {
 	p := Profile{SchemaVersion: Version, Arch: runtime.GOARCH, OS: runtime.GOOS}
 	text, err := os.ReadFile(filepath.Join(root, "proc", "cpuinfo"))
@@ -103,26 +95,14 @@ func Probe(root string) (*Machine, error) {
 	model := model(p.CPU, p.Arch)
 	p.Name = fmt.Sprintf("%s, %d cores", model, p.Cores)
 
-	m := &Machine{Profile: p}
 	own, why := ownID(root)
-	switch {
-	case own == "":
-		m.Kind, m.Drawn = why, true
+	m := &Machine{p, why}
+	if own == "" {
 		own = cmp.Or(line(root, bootID), rand.Text())
-	case p.Virtual == "" && (p.Arch == "amd64" || p.Arch == "386"):
-		m.Mark = keyed(own, "mark")[:16]
-	default:
-		m.Kind = "it may be one of many guests of an image with this machine-id"
 	}
 	m.ID = fmt.Sprintf("%s-%dc-%s", slug(model), p.Cores, keyed(own, p.Arch, p.CPU, p.CPUVersion, strconv.Itoa(p.Cores),
 		strconv.Itoa(p.Sockets), strconv.Itoa(p.ThreadsPerCore), p.Caches)[:8])
 	return m, nil
-}
-
-// Marks tells whether the profile has a mark, and it is that of the machine that the lab runs on.
-func (p *Profile) Marks(root string) bool {
-	m, err := Probe(root)
-	return err == nil && p.Mark != "" && p.Mark == m.Mark
 }
 
 // bootID has an id that the kernel draws at each start of the machine. All containers that run on it have
@@ -130,8 +110,8 @@ func (p *Profile) Marks(root string) bool {
 const bootID = "proc/sys/kernel/random/boot_id"
 
 // Boot tells one start of the machine from another by a keyed hash of the id that the kernel draws then;
-// empty where there is none. A run records it, since nothing is surely one machine for longer unless it has
-// a mark.
+// empty where there is none. A run records it, since a guest may have its random id from an image, and so nothing is
+// surely one machine for longer.
 func Boot(root string) string {
 	if id := line(root, bootID); id != "" {
 		return keyed(id, "boot")[:16]
@@ -145,37 +125,20 @@ var random = regexp.MustCompile(`^[0-9a-f]{32}$`)
 // is this machine's own. Every user can read it.
 func ownID(root string) (id, why string) {
 	const path = "/etc/machine-id"
-	point, kind := mount(root, path)
+	fs, _ := procfs.NewFS(filepath.Join(root, "proc"))
+	mounts, _ := fs.GetMounts()
 	// Docker and Podman leave a file in the root directory; others make it an overlay.
-	container := strings.Contains(kind, "overlay") || exists(filepath.Join(root, ".dockerenv")) ||
-		exists(filepath.Join(root, "run/.containerenv"))
+	container := exists(filepath.Join(root, ".dockerenv")) || exists(filepath.Join(root, "run/.containerenv")) ||
+		slices.ContainsFunc(mounts, func(m *procfs.MountInfo) bool {
+			return m.MountPoint == "/" && strings.Contains(m.FSType, "overlay")
+		})
 	switch id = line(root, path); {
 	case !random.MatchString(id) || strings.Trim(id, "0") == "":
 		return "", "it has no id in " + path
-	case kind == "tmpfs":
-		return "", path + " is made anew at each start"
-	case point == "/" && container:
+	case container:
 		return "", path + " is of the container's image, and all containers of the image have the same"
 	}
 	return id, ""
-}
-
-// mount is the mount that a path lies in, by its point and its file system. A machine's own id may be
-// mounted into a container.
-func mount(root, path string) (point, kind string) {
-	proc, err := procfs.NewFS(filepath.Join(root, "proc"))
-	if err != nil {
-		return "", ""
-	}
-	mounts, _ := proc.GetMounts()
-	for _, m := range mounts {
-		// A later mount hides an earlier one of the same point.
-		at := m.MountPoint
-		if len(at) >= len(point) && (at == "/" || path == at || strings.HasPrefix(path, at+"/")) {
-			point, kind = at, m.FSType
-		}
-	}
-	return point, kind
 }
 
 // numbered has the fields of /proc/cpuinfo that tell models of CPUs apart, and that neither a kernel nor new
@@ -261,35 +224,6 @@ func model(cpu, arch string) string {
 
 func slug(s string) string {
 	return strings.Trim(words.ReplaceAllString(strings.ToLower(s), "-"), "-")
-}
-
-var named = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,99}$`)
-
-// LocalName reads the name that a clone has for the machine: the first line of the file that is no comment.
-// It is empty if there is no such file.
-func LocalName(path string) (string, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
-	for l := range strings.Lines(string(text)) {
-		switch l = strings.TrimSpace(l); {
-		case l == "" || strings.HasPrefix(l, "#"):
-		case named.MatchString(l):
-			return l, nil
-		default:
-			return "", fmt.Errorf("%q cannot name a host; use small letters, digits and hyphens", l)
-		}
-	}
-	return "", cmp.Or(err, errors.New("it has no name in it; write one, or remove the file"))
-}
-
-// Local is the text of such a file with a drawn name.
-func (m *Machine) Local() []byte {
-	return fmt.Appendf(nil, `# The name of this machine in data/hosts. It was drawn, because %s.
-# Other clones on this machine need the same name. No other machine may have it.
-%s
-`, m.Kind, m.ID)
 }
 
 // settings are the files of what affects connections, queues and the distribution of work over cores, and of

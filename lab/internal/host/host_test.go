@@ -9,7 +9,7 @@ func TestSameLooksAtTheMachineAndNotAtItsName(t *testing.T) {
 	base := Profile{
 		SchemaVersion: 2, ID: "a", Name: "A", CPU: "Made-up 3000", Arch: "amd64", Cores: 4, MemoryBytes: 8 << 30, OS: "linux",
 		Kernel: "6.1.0", Virtual: "yes", NIC: "eth0", NICQueues: 2, LineRateBps: 1e9, Note: "a note",
-		Mark: "0123456789abcdef", CPUVersion: "a/1", Sockets: 2, ThreadsPerCore: 2, Caches: "L1d 1K x1",
+		CPUVersion: "a/1", Sockets: 2, ThreadsPerCore: 2, Caches: "L1d 1K x1",
 	}
 	for name, c := range map[string]struct {
 		change func(*Profile)
@@ -20,7 +20,6 @@ func TestSameLooksAtTheMachineAndNotAtItsName(t *testing.T) {
 		"CPU":     {func(p *Profile) { p.CPU = "Made-up 4000" }, false},
 		"arch":    {func(p *Profile) { p.Arch = "arm64" }, false},
 		"cores":   {func(p *Profile) { p.Cores = 8 }, false},
-		"mark":    {func(p *Profile) { p.Mark = "fedcba9876543210" }, false},
 		"version": {func(p *Profile) { p.CPUVersion = "a/2" }, false},
 		"sockets": {func(p *Profile) { p.Sockets = 1 }, false},
 		"threads": {func(p *Profile) { p.ThreadsPerCore = 1 }, false},
@@ -28,7 +27,7 @@ func TestSameLooksAtTheMachineAndNotAtItsName(t *testing.T) {
 		"virtual": {func(p *Profile) { p.Virtual = "" }, false},
 		"card":    {func(p *Profile) { p.NICQueues = 4 }, false},
 		"an early profile, which has none of these": {func(p *Profile) {
-			p.Mark, p.CPUVersion, p.Sockets, p.ThreadsPerCore, p.Caches = "", "", 0, 0, ""
+			p.CPUVersion, p.Sockets, p.ThreadsPerCore, p.Caches = "", 0, 0, ""
 		}, true},
 	} {
 		q := base

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/hex"
@@ -37,16 +36,9 @@ func Called(program string) string { return strings.TrimPrefix(program, built) }
 // and, for measured ones, their commit: the same sources, modules and compiler give the same file.
 type Binary struct {
 	SHA256 string `json:"sha256"`
-	// MadeOf replaces the file where another file measures the same. For a load generator it is a
-	// digest of its version; in earlier runs, of all that went into a program.
+	// MadeOf replaces the file of a load generator: another of the same version measures the same.
 	MadeOf  string `json:"made_of,omitempty"`
 	Version string `json:"version,omitempty"`
-
-	// Of earlier runs, and not used.
-	Sources  any `json:"sources_sha256,omitempty"`
-	Commit   any `json:"commit,omitempty"`
-	Modified any `json:"modified,omitempty"`
-	Build    any `json:"build,omitempty"`
 }
 
 // Same reports whether two are one program: the same file, or made of the same.
@@ -64,19 +56,13 @@ type Programs struct {
 	Tools    map[string]string // versions of Go, node and the load generators
 
 	root string
-	at   map[string]place
-}
-
-// A place is where a program was looked for, and its file then; nil if it is not one.
-type place struct {
-	name string
-	info fs.FileInfo
+	at   map[string]string // where each was looked for
 }
 
 // FindPrograms looks up programs: lab, which is the path of the running one, autocannon, or any program by
 // its path from the root, or by its name among those that make builds or in PATH.
 func FindPrograms(root, lab string, names []string) (*Programs, error) {
-	p := &Programs{map[string]Binary{}, map[string]string{}, root, map[string]place{}}
+	p := &Programs{map[string]Binary{}, map[string]string{}, root, map[string]string{}}
 	for _, name := range names {
 		at := name
 		if name == "lab" {
@@ -86,8 +72,7 @@ func FindPrograms(root, lab string, names []string) (*Programs, error) {
 		if err != nil {
 			return nil, err
 		}
-		info, _ := os.Stat(path(root, at))
-		p.Binaries[Called(name)], p.at[Called(name)] = b, place{at, info}
+		p.Binaries[Called(name)], p.at[Called(name)] = b, at
 		switch name {
 		case autocannon:
 			p.Tools[autocannon] = b.Version
@@ -112,12 +97,7 @@ func FindPrograms(root, lab string, names []string) (*Programs, error) {
 // Changed is an error if a program changed since before the run, for example by a build.
 func (p *Programs) Changed() error {
 	for name, at := range p.at {
-		// Unchanged metadata is enough: reading all programs takes as long as a short slot.
-		if info, err := os.Stat(path(p.root, at.name)); err == nil && os.SameFile(info, at.info) &&
-			info.Size() == at.info.Size() && info.ModTime().Equal(at.info.ModTime()) {
-			continue
-		}
-		if now, err := Find(p.root, at.name); err != nil || now.SHA256 != p.Binaries[name].SHA256 {
+		if now, err := Find(p.root, at); err != nil || now.SHA256 != p.Binaries[name].SHA256 {
 			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build "+
 				"nothing meanwhile", name)
 		}
@@ -208,34 +188,28 @@ const UnknownCommit = "unknown"
 // Differ names a checkout's commit and the paths below madeOf that differ from it: changed, deleted, or
 // not tracked. Outside a checkout the commit is unknown. It asks git, which can be told to look away.
 func Differ(root string) (commit string, paths []string) {
-	git := func(args ...string) (out string) {
-		text, err := Git(context.Background(), root, args...).Output()
-		if err != nil {
-			return "?"
-		}
-		return string(text)
-	}
-	commit = strings.TrimSpace(git("rev-parse", "--verify", "HEAD"))
-	list := git(append([]string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"}, madeOf...)...)
-	// A lab inside another project's checkout has no commit.
-	if commit == "?" || list == "?" || strings.TrimSpace(git("rev-parse", "--show-prefix")) != "" {
+	head, err := Git(root, "rev-parse", "--show-prefix", "HEAD")
+	list, failed := Git(root, append([]string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"},
+		madeOf...)...)
+	prefix, commit, _ := strings.Cut(strings.TrimRight(head, "\n"), "\n")
+	if err != nil || failed != nil || prefix != "" { // a lab inside another project's checkout has no commit
 		return UnknownCommit, []string{"all that has no commit"}
 	}
-	for entry := range strings.SplitSeq(strings.TrimRight(list, "\x00"), "\x00") {
+	for entry := range strings.SplitSeq(list, "\x00") {
 		if len(entry) > 3 { // two letters that say how, and a blank
 			paths = append(paths, entry[3:])
 		}
 	}
-	slices.Sort(paths)
 	return commit, paths
 }
 
-// Git is a git command for the checkout at root.
-func Git(ctx context.Context, root string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-replace-objects", "-C", root}, args...)...)
+// Git runs git in the checkout at root, and returns what it prints.
+func Git(root string, args ...string) (string, error) {
+	cmd := exec.Command("git", append([]string{"--no-replace-objects", "-C", root}, args...)...)
 	// Variables such as GIT_DIR would make git use another checkout. A partial clone
 	// would fetch what it lacks.
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }),
 		"GIT_NO_LAZY_FETCH=1")
-	return cmd
+	out, err := cmd.Output()
+	return string(out), err
 }

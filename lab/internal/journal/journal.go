@@ -69,10 +69,6 @@ func (r Root) Staged() string  { return r.Path(".tools", "scratch", "staged") }
 // Tried holds runs made for trial only, each by the path that it would have in the journal. Nothing reads them.
 func (r Root) Tried() Root { return Root(r.Path(".tools", "scratch", "tried")) }
 
-// LocalName is a file with the name of the machine that the clone is on, where it has no id of its own or a person
-// wants another; it is ignored by git.
-func (r Root) LocalName() string { return r.Path(".lab-host") }
-
 // Rel shortens a path for messages.
 func (r Root) Rel(path string) string {
 	if rel, err := filepath.Rel(string(r), path); err == nil && !strings.HasPrefix(rel, "..") {

@@ -1,8 +1,8 @@
 package results
 
 import (
-	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -26,30 +26,17 @@ func SharedServers(x *experiment.Experiment) map[string]experiment.Server {
 
 // CountsWith reports whether the blocks of two measured runs of one experiment, design and host may count together.
 // They must be of the same programs, as far as both name them, of like definitions and clients, and surely of one
-// machine. That is so if both read its mark, or it did not start again in between; where no run can say that, if
-// the kernel is the same. It is the one place that says what a record holds.
+// machine: it did not start again in between or, where no run can say that, the kernel is the same. It is the one
+// place that says what a record holds.
 func (f *File) CountsWith(g *File) bool {
 	p, q := f.Provenance, g.Provenance
 	for name, one := range p.Servers {
 		other, ok := q.Servers[name]
-		if ok && (one.Command != other.Command || !maps.Equal(one.Env, other.Env) || one.Build != other.Build ||
-			one.Prefork != other.Prefork) {
+		if ok && !reflect.DeepEqual(one, other) {
 			return false
 		}
 	}
-	same := p.Known && q.Known || p.Boot == q.Boot && p.Kernel["osrelease"] == q.Kernel["osrelease"]
-	return same && len(f.OtherPrograms(q.Binaries)) == 0 && slices.Equal(p.Clients, q.Clients)
-}
-
-// Programs tells the measured programs of a run by name, as CountsWith compares them.
-func (f *File) Programs() map[string]string {
-	out := map[string]string{}
-	for name, b := range f.Provenance.Binaries {
-		if host.Measured(name) {
-			out[name] = cmp.Or(b.MadeOf, b.SHA256)[:12]
-		}
-	}
-	return out
+	return p.Boot == q.Boot && p.Kernel["osrelease"] == q.Kernel["osrelease"] && len(f.OtherPrograms(q.Binaries)) == 0 && slices.Equal(p.Clients, q.Clients)
 }
 
 // OtherPrograms names the measured programs of a run that are others than those given.
@@ -88,8 +75,8 @@ func (f *File) Spans() map[int]Span {
 	return out
 }
 
-// Apart tells of each block whether it began BlockGap after the end of all that began before it. The blocks may be in
-// any order.
+// Apart tells of each block whether it began BlockGap after the end of all that began before it, or of which nothing
+// began. The blocks may be in any order.
 func Apart(blocks []Span) []bool {
 	order := make([]int, len(blocks))
 	for i := range order {
@@ -99,7 +86,7 @@ func Apart(blocks []Span) []bool {
 	out := make([]bool, len(blocks))
 	var free time.Time
 	for _, i := range order {
-		out[i] = blocks[i].Began.Sub(free) >= BlockGap
+		out[i] = blocks[i].Began.IsZero() || blocks[i].Began.Sub(free) >= BlockGap
 		if blocks[i].Ended.After(free) {
 			free = blocks[i].Ended
 		}

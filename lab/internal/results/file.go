@@ -79,17 +79,12 @@ func Decode(data []byte, into any) error {
 			return fmt.Errorf("/id: %q is no name of a file", v.ID)
 		case v.Name == "":
 			return errors.New("/name: missing")
-		case v.Mark != "" && !mark.MatchString(v.Mark):
-			return errors.New("/mark: no keyed hash; a machine's own id stays on it")
 		}
 	}
 	return nil
 }
 
-var (
-	id   = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) // what names a host's files
-	mark = regexp.MustCompile(`^[0-9a-f]{16}$`)           // the form of a host's mark
-)
+var id = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) // what names a host's files
 
 // Replace writes a file, which may exist already. The name never shows an incomplete file, nor is one left beside
 // it: the text is written in scratch, which lies outside data/ on the same file system, and then moved.

@@ -63,7 +63,6 @@ type Provenance struct {
 	Binaries         map[string]host.Binary       `json:"binaries,omitempty"`
 	Kernel           map[string]string            `json:"kernel"`
 	Boot             string                       `json:"boot,omitempty"`
-	Known            bool                         `json:"known,omitempty"`
 	MemoryBytes      int64                        `json:"memory_bytes,omitempty"`
 	Commands         []string                     `json:"commands,omitempty"`
 	CalibrationS     float64                      `json:"calibration_s,omitempty"`

@@ -139,7 +139,7 @@ func (r *Run) file() *results.File {
 		ServerCPUs: machine.Format(p.Split.Server), ClientCPUs: machine.Format(p.Split.Client),
 		Tools: tools, Kernel: host.Kernel("/"), MemoryBytes: host.Memory("/"),
 		Binaries: r.found.Binaries,
-		Boot:     host.Boot("/"), Known: p.Host.Marks("/"),
+		Boot:     host.Boot("/"),
 	}
 	if p.onWire() {
 		f.Provenance.Commands = []string{p.spec().Line()}

@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,11 +55,8 @@ func TestAMachineHasOneNameInEveryClone(t *testing.T) {
 	one, two := madeUpMachine(t, "1"), madeUpMachine(t, "2")
 	w := newWorkshop(t)
 	a, said := w.profile(one, "")
-	if again, told := newWorkshop(t).profile(one, ""); said+told != "" || a.Mark == "" || again != a {
+	if again, told := newWorkshop(t).profile(one, ""); said+told != "" || again != a {
 		t.Errorf("%+v and %+v, said %q%q", a, again, said, told)
-	}
-	if _, err := os.Stat(w.root.LocalName()); err == nil {
-		t.Error("a name was written down that is not drawn")
 	}
 	w.knows(a)
 	if b, said := w.profile(two, ""); b.ID == a.ID || said != "" {
@@ -71,24 +67,23 @@ func TestAMachineHasOneNameInEveryClone(t *testing.T) {
 	}
 }
 
-func TestAMachineWithoutAnIDKeepsItsDrawnName(t *testing.T) {
+func TestAMachineWithoutAnIDHasADrawnNameUntilItStartsAgain(t *testing.T) {
 	root := madeUpMachine(t, "")
-	w, another := newWorkshop(t), newWorkshop(t)
+	w := newWorkshop(t)
 	a, said := w.profile(root, "")
-	if a.Mark != "" || !strings.Contains(said, "it has no id in /etc/machine-id: its name was drawn and is kept in .lab-host") {
+	if !strings.Contains(said, "it has no id in /etc/machine-id: "+a.ID+" is its name until it starts again") {
 		t.Fatalf("%+v, said %q", a, said)
 	}
-	// The machine starts again.
-	archivetest.Write(t, filepath.Join(root, "proc/sys/kernel/random/boot_id"), "9999")
+	w.knows(a)
 	if again, said := w.profile(root, ""); again.ID != a.ID || said != "" {
-		t.Errorf("after the next start: %+v, said %q", again, said)
+		t.Errorf("of the same start: %+v, said %q", again, said)
 	}
-	another.knows(a)
-	b, said := another.profile(root, "")
-	if b.ID == a.ID || !strings.Contains(said, "If it is "+a.ID+", which has the same parts, stop and add --host") {
-		t.Errorf("in another clone, after the next start: %+v, said %q", b, said)
+	archivetest.Write(t, filepath.Join(root, "proc/sys/kernel/random/boot_id"), "9999")
+	b, said := w.profile(root, "")
+	if b.ID == a.ID || !strings.Contains(said, "stop and add --host") {
+		t.Errorf("after the next start: %+v, said %q", b, said)
 	}
-	if b, said = another.profile(root, a.ID); b.ID != a.ID || said != "" {
+	if b, said = w.profile(root, a.ID); b.ID != a.ID || said != "" {
 		t.Errorf("with the name given: %+v, said %q", b, said)
 	}
 }
@@ -96,10 +91,6 @@ func TestAMachineWithoutAnIDKeepsItsDrawnName(t *testing.T) {
 func TestAPersonsNameGoesBeforeTheLabs(t *testing.T) {
 	root := madeUpMachine(t, "1")
 	w := newWorkshop(t)
-	w.write(w.root.LocalName(), "# mine\nmy-rack\n")
-	if h, said := w.profile(root, ""); h.ID != "my-rack" || h.Mark != "" {
-		t.Errorf("of the file: %+v, said %q", h, said)
-	}
 	// It may be the name of a kind of machines, of which each job gets another.
 	kind, said := w.profile(root, "my-kind")
 	if kind.ID != "my-kind" {
@@ -111,9 +102,5 @@ func TestAPersonsNameGoesBeforeTheLabs(t *testing.T) {
 	}
 	if h, _ := w.profile(root, "../rack"); h.ID != "" {
 		t.Error("a path names a host")
-	}
-	w.write(w.root.LocalName(), "No Name\n")
-	if _, said := w.profile(root, ""); !strings.HasPrefix(said, `.lab-host: "No Name" cannot name a host`) {
-		t.Errorf("a file with no name: %s", said)
 	}
 }

@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,7 +38,7 @@ func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bo
 	}
 	newest, here := rec.runs[len(rec.runs)-1].File, s.here
 	here.Servers = results.SharedServers(x)
-	for name := range newest.Programs() {
+	for name := range newest.Provenance.Binaries {
 		if _, seen := here.Binaries[name]; !seen {
 			if is, err := host.Find(string(s.j.Root), name); err == nil { // else the run will say it
 				here.Binaries[name] = is
@@ -85,11 +84,11 @@ func (s *Session) counted() func(*results.File) bool {
 	}
 	root := s.j.Root
 	_, err := os.Stat(root.Path(".git")) // a lab inside another project's checkout has no checkout of its own
-	var out []byte
+	out := ""
 	if err == nil {
-		out, err = host.Git(context.Background(), string(root), "ls-files", "-z", "--", "data/results").Output()
+		out, err = host.Git(string(root), "ls-files", "-z", "--", "data/results")
 	}
-	tracked := strict.Collect(strings.Split(string(out), "\x00"), func(path string) string { return root.Path(path) })
+	tracked := strict.Collect(strings.Split(out, "\x00"), func(path string) string { return root.Path(path) })
 	return func(f *results.File) bool { return err == nil && !tracked[root.Result(f.Experiment, f.Run)] }
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -26,21 +27,17 @@ func (o *outcome) claims() []verdict.Claim {
 	})
 }
 
-// count is how many claims of the call are so.
-func (s *Session) count(so func(verdict.Claim) bool) (n int) {
+// count is how many claims of the call have one of these verdicts.
+func (s *Session) count(of ...verdict.Verdict) (n int) {
 	for _, o := range s.outcomes {
-		n += strict.Count(o.claims(), so)
+		n += strict.Count(o.claims(), func(c verdict.Claim) bool { return slices.Contains(of, c.Verdict) })
 	}
 	return n
 }
 
-func all(verdict.Claim) bool { return true }
 func decided(c verdict.Claim) bool {
 	return c.Verdict == verdict.Confirmed || c.Verdict == verdict.Refuted
 }
-func notApplicable(c verdict.Claim) bool { return c.Verdict == verdict.NotApplicable }
-func open(c verdict.Claim) bool          { return c.Verdict == verdict.Open }
-func refuted(c verdict.Claim) bool       { return c.Verdict == verdict.Refuted }
 
 // report prints the table of claims, the paths of the results, how disturbed the machine was, in how many
 // blocks faults were, and how many claims are decided.
@@ -78,9 +75,9 @@ func (s *Session) report(out io.Writer) {
 	if refused > 0 {
 		fmt.Fprintf(out, "faults refused trials in %d of %s\n", refused, words.Count(blocks, "block"))
 	}
-	if s.count(open) > 0 && !s.Scratch {
+	open, decided, not := s.count(verdict.Open), s.count(verdict.Confirmed, verdict.Refuted), s.count(verdict.NotApplicable)
+	if open > 0 && !s.Scratch {
 		fmt.Fprintln(out, "the same command goes on from here: its blocks count")
 	}
-	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", s.count(decided), words.Count(s.count(all), "claim"),
-		s.count(notApplicable))
+	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", decided, words.Count(open+decided+not, "claim"), not)
 }

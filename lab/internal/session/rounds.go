@@ -130,12 +130,6 @@ func (s *Session) begin(o *outcome) (err error) {
 	return nil
 }
 
-// skip leaves out an experiment that this machine cannot measure.
-func (s *Session) skip(o *outcome, why string) {
-	s.Say("nothing of %s can be measured here, and no results file is written: %s", o.experiment.Name, why)
-	o.over, o.unable, o.unmade = true, true, why
-}
-
 // end keeps a run with the blocks that it has, and with its raw profiles, which the results file names.
 func (s *Session) end(o *outcome, why results.Ended) error {
 	r := o.run
@@ -190,5 +184,6 @@ func (s *Session) tellBlock(o *outcome, trials []results.Trial) {
 	}
 	took, left := words.Duration(s.Now().Sub(s.began)), words.Duration(max(0, s.until.Sub(s.Now())))
 	s.Show(fmt.Sprintf("  %s block %d%s: %s, at most %s left, %d of %d claims decided", f.Experiment, p.Blocks, last,
-		took, left, s.count(decided), s.count(all)-s.count(notApplicable)), p.Ended != "")
+		took, left, s.count(verdict.Confirmed, verdict.Refuted), s.count(verdict.Confirmed, verdict.Refuted, verdict.Open)),
+		p.Ended != "")
 }

@@ -40,7 +40,7 @@ type Options struct {
 	Blocks  int           `placeholder:"N" help:"N blocks of each, whether its claims are decided or not."`
 	Scratch bool          `help:"For trial: the runs stay out of data/, their verdicts rest on them alone, and they count for nothing."`
 	Port    int           `default:"8083" placeholder:"N" help:"Port of the first server; others of a block have those above."`
-	Host    string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: the name in .lab-host, or one made from what stays the same on it)."`
+	Host    string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: a name made from what stays the same on it)."`
 	Client  []string      `sep:"none" placeholder:"HOST" help:"A machine that loads, as ssh knows it, for experiments on several; may be given several times."`
 
 	Anew bool `kong:"-"` // only runs that this clone made count
@@ -105,7 +105,6 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 		release()
 		return nil, err
 	}
-	s.here.Known = s.profile.Marks("/")
 	return s, nil
 }
 
@@ -161,21 +160,18 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 		}
 		err := s.ready(s.plan(x)) // before the first block of any
 		if none, unable := errors.AsType[run.Unable](err); unable {
-			s.skip(o, none.Why)
+			s.Say("nothing of %s can be measured here, and no results file is written: %s", x.Name, none.Why)
+			o.over, o.unable, o.unmade = true, true, none.Why
 		} else if err != nil {
 			return false, fmt.Errorf("%s: %w", x.Name, err)
 		}
 		s.estimate(o)
 	}
-	for _, one := range []struct {
-		head  string
-		items []string
-	}{
-		{"new records begin, and earlier runs stay on the pages and count apart", s.begins}, {"runs made earlier count", earlier},
-	} {
-		if len(one.items) > 0 {
-			s.Say("%s: %s", one.head, strings.Join(one.items, ", "))
-		}
+	if len(s.begins) > 0 {
+		s.Say("new records begin, and earlier runs stay on the pages and count apart: %s", strings.Join(s.begins, ", "))
+	}
+	if len(earlier) > 0 {
+		s.Say("runs made earlier count: %s", strings.Join(earlier, ", "))
 	}
 	if s.Scratch {
 		s.Say("for trial: runs go to %s, are not added to the journal, and verdicts rest on them alone",
@@ -198,7 +194,7 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 		return false, failed // there is nothing to print
 	}
 	s.report(out)
-	return s.count(refuted)+s.count(open) == 0, failed
+	return s.count(verdict.Refuted, verdict.Open) == 0, failed
 }
 
 // sleep waits, unless the session is interrupted.

@@ -225,7 +225,7 @@ func TestTheStatusIsThatOfTheVerdicts(t *testing.T) {
 func TestTheCoreSetIsAskedAnew(t *testing.T) {
 	w := newWorkshop(t)
 	git := func(args ...string) { // a checkout's state
-		if out, err := host.Git(t.Context(), string(w.root), args...).CombinedOutput(); err != nil {
+		if out, err := host.Git(string(w.root), args...); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
