@@ -19,7 +19,7 @@ func TestAloneWholeWay(t *testing.T) {
 	if len(f.Trials) != 3 || f.Provenance.Seed == 0 || len(f.Conditions) != 3 || f.Conditions[2].ControlOf == "" {
 		t.Errorf("%d trials, seed %d, conditions %+v", len(f.Trials), f.Provenance.Seed, f.Conditions)
 	}
-	for _, want := range []string{"99-tiny/count  open     workers where workers is 1: 1; 1 of 1 block lies at 1; that is of 1 visit",
+	for _, want := range []string{"99-tiny/count  open     workers where workers is 1: 1; 1 of 1 block lies at 1; ",
 		"results: data/results/99-tiny/" + f.Run + ".json"} {
 		if !strings.Contains(s.out, want) {
 			t.Errorf("standard output lacks %q", want)

@@ -35,8 +35,8 @@ func (o *outcome) expect() {
 	for _, c := range o.verdicts.Claims {
 		switch {
 		case c.Verdict != verdict.Open:
-		case c.VisitsNeeded > 0:
-			o.needs = append(o.needs, c.VisitsNeeded)
+		case c.Needed > 0:
+			o.needs = append(o.needs, c.Needed)
 		case 2*c.Refused > c.Blocks || c.Blocks < o.clear: // faults, which may pass
 			o.needs = append(o.needs, max(stretch, o.clear-c.Blocks))
 		default: // nobody can tell

@@ -26,14 +26,6 @@ type evidence struct {
 	newest    *results.File // run; of a table one with what it was measured with
 }
 
-// blocks counts those with a valid trial of each condition.
-func (e *evidence) blocks() int {
-	if e.Record == nil {
-		return 0
-	}
-	return e.Record.Blocks
-}
-
 // caption names the evidence: machine, day of its newest run, and how many blocks it has.
 func (e *evidence) caption() string {
 	day, _ := time.Parse(time.DateOnly, e.Date)
@@ -41,7 +33,7 @@ func (e *evidence) caption() string {
 	if e.published != "" {
 		return name + ", published single run"
 	}
-	return name + ", measured, " + words.Count(e.blocks(), "block")
+	return name + ", measured, " + words.Count(e.Blocks, "block")
 }
 
 // decide decides all claims on each machine, and chooses the machine that pages show.
@@ -67,7 +59,7 @@ func (s *Site) decide() error {
 		total := map[string]int{}
 		for _, name := range p.Experiments {
 			for machine, e := range s.evidence[name] {
-				total[machine] += e.blocks()
+				total[machine] += e.Blocks
 			}
 		}
 		for _, name := range p.Experiments {
@@ -84,7 +76,7 @@ func most(all map[string]*evidence, total map[string]int) *evidence {
 		return nil
 	}
 	return all[slices.MaxFunc(machines, func(x, y string) int {
-		a, b := all[x].blocks(), all[y].blocks()
+		a, b := all[x].Blocks, all[y].Blocks
 		return cmp.Or(cmp.Compare(min(a, 1), min(b, 1)), cmp.Compare(total[x], total[y]), cmp.Compare(a, b), strings.Compare(y, x))
 	})]
 }
@@ -97,7 +89,7 @@ func (s *Site) texts() error {
 			if err != nil {
 				return err
 			}
-			e := &evidence{File: &verdict.File{Experiment: x.Name, Entry: a.Entry, Date: t.Date}, x: x,
+			e := &evidence{File: &verdict.File{Date: t.Date}, x: x,
 				published: a.Entry + "-" + t.ID, machine: s.machines[t.Host],
 				newest: &results.File{Settings: t.Settings, Topology: experiment.Topology{LineRateBps: t.LineRateBps}}}
 			for _, r := range t.Rows {

@@ -125,7 +125,7 @@ func (s *Site) contentPages(corrections []*Correction) (map[string]*contentPage,
 				return nil, fmt.Errorf("%s: experiments: lab/experiments/%s.toml is missing", p.path, name)
 			}
 			out.Updated = max(out.Updated, x.Updated)
-			if e := s.shown[name]; e != nil && e.blocks() > 0 {
+			if e := s.shown[name]; e != nil && e.Blocks > 0 {
 				if at := (Link{e.machine, machinePath(e.Host)}); !slices.Contains(out.Machines, at) {
 					out.Machines = append(out.Machines, at)
 				}

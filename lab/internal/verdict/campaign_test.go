@@ -17,7 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// Whole campaigns on made-up machines measure a claim visit by visit, and stop at any
+// Whole campaigns on made-up machines measure a claim block by block, and stop at any
 // time. The file simulation.json has the result, and the reference page prints it; `go
 // test ./internal/verdict -run Simulation -simulate` computes it anew, in a few minutes.
 var simulate = flag.Bool("simulate", false, "compute simulation.json anew")
@@ -25,15 +25,15 @@ var simulate = flag.Bool("simulate", false, "compute simulation.json anew")
 const (
 	blockSD   = 0.02 // of the logarithm of a block's ratio
 	campaigns = 1000 // of a row of the file
-	longest   = 100  // visits of a campaign
-	openAfter = 20   // visits after which a claim off its edge is looked at
+	longest   = 100  // blocks of a campaign
+	openAfter = 20   // blocks after which a claim off its edge is looked at
 	fewer     = 60   // campaigns that every run of the tests makes again
 )
 
 // offEdge is how far the claims of which the open ones are counted lie inside.
 var offEdge = [2]float64{0.03, 0.05}
 
-// A noise gives the logarithm of the ratio of the next visit's block over the true one, and whether a fault refuses the
+// A noise gives the logarithm of the ratio of the next block over the true one, and whether a fault refuses the
 // block. The median over all campaigns is 0, since a difference in every block would not be noise.
 type noise struct {
 	name  string
@@ -52,7 +52,7 @@ func sign(r *rand.Rand) float64   { return float64(1 - 2*r.IntN(2)) }
 // A begin begins a noise.
 type begin = func(*rand.Rand) func() (ratio float64, refused bool)
 
-// about has blocks about a level that moves from visit to visit.
+// about has blocks about a level that moves from block to block.
 func about(level func(r *rand.Rand) func() float64, draw func(r *rand.Rand) float64) begin {
 	return func(r *rand.Rand) func() (float64, bool) {
 		next := level(r)
@@ -71,7 +71,7 @@ func chained(keeps float64) begin {
 	}, func(*rand.Rand) float64 { return 0 })
 }
 
-// regimes hold a level, up or down by so much, for fifteen visits.
+// regimes hold a level, up or down by so much, for fifteen blocks.
 func regimes(by float64) begin {
 	return about(func(r *rand.Rand) func() float64 {
 		left, level := 1+r.IntN(15), by*sign(r)
@@ -112,7 +112,7 @@ var noises = []noise{
 	{"a block keeps 0.9 of the one before it", false, chained(0.9)},
 	{"a level 1 % up or down for 15 visits", false, regimes(0.01)},
 	{"a level 3 % up or down for 15 visits", false, regimes(0.03)},
-	// To and fro once in 120 visits, from anywhere.
+	// To and fro once in 120 blocks, from anywhere.
 	{"a slow drift by 2 % to either side", false, about(func(r *rand.Rand) func() float64 {
 		at := 2 * math.Pi * r.Float64()
 		return func() float64 { at += 2 * math.Pi / 120; return 0.02 * math.Sin(at) }
@@ -138,17 +138,17 @@ var noises = []noise{
 	{"a fifth refused, only where one condition is ahead", false, refusing(0.2, true)},
 }
 
-// draw adds what the first block of a visit gives.
-func (m *comparison) draw(v float64) { m.add(results.Reading{Low: v, High: v}, true) }
+// draw adds what a block gives.
+func (m *comparison) draw(v float64) { m.all = append(m.all, results.Reading{Low: v, High: v}) }
 
-// campaign makes one campaign of so many visits of a block each, by the rule that decides one comparison of the only
+// campaign makes one campaign of so many blocks, by the rule that decides one comparison of the only
 // claim of a first design. The truth is so far inside of the claim's only edge. It reports the verdict at the end, and
 // which it had at any time.
-func campaign(r *rand.Rand, n noise, visits int, off float64) (last Verdict, ever map[Verdict]bool) {
+func campaign(r *rand.Rand, n noise, blocks int, off float64) (last Verdict, ever map[Verdict]bool) {
 	next, lost := n.begin(r), 0
 	m := &comparison{band: band{1, math.Inf(1)}}
 	ever = map[Verdict]bool{}
-	for visit := range visits {
+	for block := range blocks {
 		v, refused := next()
 		if v = math.Exp(off + v); refused {
 			lost++
@@ -156,7 +156,7 @@ func campaign(r *rand.Rand, n noise, visits int, off float64) (last Verdict, eve
 			m.draw(v)
 		}
 		m.settle(stats.Level(1, 1))
-		if last = m.verdict; float64(lost) > MostLost*float64(visit+1) {
+		if last = m.verdict; float64(lost) > MostLost*float64(block+1) {
 			last = Open
 		}
 		if ever[last] = true; off > 0 && last != Open {
@@ -312,8 +312,8 @@ func TestCampaignsDecideAsRunsDo(t *testing.T) {
 		}
 		m.settle(stats.Level(1, 1))
 		got := claimsOf(x, runs...)[0]
-		if got.Verdict != m.verdict || got.Visits != len(m.bets) {
-			t.Errorf("round %d: %+v, want %s of %d", round, got, m.verdict, len(m.bets))
+		if got.Verdict != m.verdict || got.Blocks != len(m.all) {
+			t.Errorf("round %d: %+v, want %s of %d", round, got, m.verdict, len(m.all))
 		}
 		seen[got.Verdict]++
 	}

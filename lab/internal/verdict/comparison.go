@@ -41,7 +41,7 @@ type comparison struct {
 	a, b      setting.Levels // b is nil for what is no ratio; both are for a bottleneck, which is of all conditions
 	over      string         // the factor whose levels a ratio compares; empty for a control
 	band      band
-	all, bets []results.Reading // by block that counts, and by visit that votes
+	all       []results.Reading // by block that counts
 	verdict   Verdict
 	side      float64 // the part of the error of either answer
 	low, high float64 // the interval
@@ -49,27 +49,27 @@ type comparison struct {
 }
 
 // count counts readings inside of the band and beyond it; the others lie on an edge.
-func (m *comparison) count(of []results.Reading) (yes, no int) {
-	yes = strict.Count(of, func(r results.Reading) bool { return m.band.inside(r.Low, r.High) })
-	return yes, strict.Count(of, func(r results.Reading) bool { return m.band.beyond(r.Low, r.High) })
+func (m *comparison) count() (yes, no int) {
+	yes = strict.Count(m.all, func(r results.Reading) bool { return m.band.inside(r.Low, r.High) })
+	return yes, strict.Count(m.all, func(r results.Reading) bool { return m.band.beyond(r.Low, r.High) })
 }
 
-// needed estimates how many further visits decide, if they go on as before; 0 if unknown.
+// needed estimates how many further blocks decide, if they go on as before; 0 if unknown.
 func (m *comparison) needed() int {
-	yes, no := m.count(m.bets)
-	all, holds := confseq.Needed(yes, len(m.bets), m.side)
-	if fall, falls := confseq.Needed(no, len(m.bets), m.side); falls && (!holds || fall < all) {
+	yes, no := m.count()
+	all, holds := confseq.Needed(yes, len(m.all), m.side)
+	if fall, falls := confseq.Needed(no, len(m.all), m.side); falls && (!holds || fall < all) {
 		all, holds = fall, true
 	}
 	if !holds {
 		return 0
 	}
-	return max(1, all-len(m.bets))
+	return max(1, all-len(m.all))
 }
 
 // ends lists the lower and the upper ends of readings.
-func ends(of []results.Reading) (low, high []float64) {
-	for _, r := range of {
+func (m *comparison) ends() (low, high []float64) {
+	for _, r := range m.all {
 		low, high = append(low, r.Low), append(high, r.High)
 	}
 	return low, high
@@ -88,17 +88,10 @@ func ratioOf(a, b results.Reading) results.Reading {
 	return r
 }
 
-// add counts what a block gives.
-func (m *comparison) add(r results.Reading, votes bool) {
-	if m.all = append(m.all, r); votes {
-		m.bets = append(m.bets, r)
-	}
-}
-
 // settle finds the interval at the comparison's part of the error, which decides it.
 func (m *comparison) settle(level float64) {
 	m.verdict, m.side = Open, m.band.side(level)
-	low, high := ends(m.bets)
+	low, high := m.ends()
 	switch m.low, m.high, m.known = confseq.Median(low, high, 2*m.side); {
 	case m.known && m.band.inside(m.low, m.high):
 		m.verdict = Confirmed
@@ -109,7 +102,7 @@ func (m *comparison) settle(level float64) {
 
 // medians are those of the lower and of the upper ends, over the blocks that count.
 func (m *comparison) medians() (low, high float64) {
-	least, most := ends(m.all)
+	least, most := m.ends()
 	return stats.Median(least), stats.Median(most)
 }
 
@@ -132,8 +125,8 @@ func worst(all []*comparison) *comparison {
 		return max(m.band.low-low, high-m.band.high)
 	}
 	return slices.MaxFunc(all, func(m, w *comparison) int {
-		inside, _ := m.count(m.all)
-		others, _ := w.count(w.all)
+		inside, _ := m.count()
+		others, _ := w.count()
 		return cmp.Or(rank[m.verdict]-rank[w.verdict], cmp.Compare(outside(m), outside(w)), others-inside)
 	})
 }
@@ -199,25 +192,6 @@ func (rec *record) strata(c experiment.Claim) (out [][]setting.Levels) {
 		slices.SortStableFunc(s, func(a, b setting.Levels) int { return place(a) - place(b) })
 	}
 	return out
-}
-
-// needs lists the conditions of which a claim needs a trial in each block.
-func (rec *record) needs(all []*comparison) []setting.Levels {
-	return strict.Filter(rec.conds, func(levels setting.Levels) bool {
-		return slices.ContainsFunc(all, func(m *comparison) bool {
-			return m.a == nil || m.a.Key() == levels.Key() || m.b.Key() == levels.Key()
-		})
-	})
-}
-
-// compare gives each comparison the blocks that count, and finds its interval.
-func (rec *record) compare(c experiment.Claim, all []*comparison, blocks []block, level float64) {
-	for _, m := range all {
-		for _, b := range blocks {
-			m.add(rec.reading(c, m, b), b.apart)
-		}
-		m.settle(level)
-	}
 }
 
 // reading is what a block that counts gives.

@@ -18,7 +18,7 @@ const ControlAlpha = 0.01
 // control compares the A/A controls of a record's runs with the conditions that they repeat, in the two metrics that
 // every experiment rests on and in those of the last run's ratio claims. It is nil where no run has a control.
 func (d *decider) control() *Control {
-	runs := strict.Filter(d.like(), func(s *source) bool { return s.control != nil && len(s.Trials) > 0 })
+	runs := strict.Filter(d.like, func(s *source) bool { return s.control != nil && len(s.Trials) > 0 })
 	if len(runs) == 0 {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (d *decider) control() *Control {
 			of, _ := b.of.Reading(b.of.valid[b.of.control.ControlOf][b.number], name)
 			// Figures of 0 and unrecorded ones have no ratio. They decide no claim.
 			if again.High > 0 && of.High > 0 {
-				m.add(ratioOf(again, of), b.apart)
+				m.all = append(m.all, ratioOf(again, of))
 			}
 		}
 		if len(m.all) > 0 {
@@ -49,18 +49,18 @@ func (d *decider) control() *Control {
 		if by := max(m.high, 1/m.low); m.verdict == Refuted && by > reach { // 1 lies outside of its interval
 			reach, differs = by, "its A/A control differed in "+m.figures(experiment.Claim{})
 		}
-		if i == 0 || len(m.bets) < least {
-			least = len(m.bets)
+		if i == 0 || len(m.all) < least {
+			least = len(m.all)
 		}
 	}
 	if differs != "" {
-		return &Control{Differs, differs, reach}
+		return &Control{differs, reach}
 	}
 	if least < stats.MinSamples {
-		return &Control{Undecided, fmt.Sprintf("only %d visits have its A/A control complete, and %d are the least", least,
-			stats.MinSamples), 1}
+		return &Control{fmt.Sprintf("only %d blocks have its A/A control complete, and %d are the least", least,
+			stats.MinSamples), 0}
 	}
-	return &Control{Same, fmt.Sprintf("no difference seen in %s; %s", words.Count(len(found), "metric"),
+	return &Control{fmt.Sprintf("no difference seen in %s; %s", words.Count(len(found), "metric"),
 		found[0].figures(experiment.Claim{})), 1}
 }
 
@@ -79,8 +79,8 @@ func (c *Control) allows(v Verdict, all []*comparison) bool {
 		}
 	}
 	switch {
-	case c.Outcome != Differs:
-		return c.Outcome == Same
+	case c.Reach <= 1:
+		return c.Reach == 1
 	case v == Confirmed:
 		return !slices.ContainsFunc(all, func(m *comparison) bool { return !keeps(m) })
 	}

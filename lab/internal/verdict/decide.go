@@ -22,8 +22,8 @@ type Run struct {
 	Then *experiment.Experiment
 }
 
-// Decide derives the verdict file of the last of the runs. All are of one experiment and of the same hosts, joined
-// alike, oldest first. x is the experiment as it is now, h the profile of the server's host.
+// Decide says what the last of the runs and those that count with it say. All are of one experiment and of the same
+// hosts, joined alike, oldest first. x is the experiment as it is now, h the profile of the server's host.
 //
 // Blocks count together over all runs that are like the last one and whose claim has the same lock. A run decides
 // only the claims of its own design: a claim made later could have been read off the run. Claims that the experiment
@@ -31,9 +31,13 @@ type Run struct {
 func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	d := newDecider(q, h, runs)
 	r := d.last
-	f := &File{Experiment: x.Name, Entry: x.Entry, Run: r.Run, Host: r.Hosts.Server,
-		Date: r.Provenance.StartedAt.UTC().Format(time.DateOnly), Record: d.of(), Claims: []Claim{}, Conditions: d.pooled(r.conds),
-		Control: d.control()}
+	files := strict.Map(d.like, func(s *source) *results.File { return s.File })
+	f := &File{Run: r.Run, Host: r.Hosts.Server, Date: r.Provenance.StartedAt.UTC().Format(time.DateOnly),
+		Claims: []Claim{}, Conditions: medians.Of(r.conds, files), Control: d.control()}
+	f.Blocks = strict.Count(begun(d.like), func(b block) bool {
+		_, complete := b.trials(r.levels())
+		return complete
+	})
 	for _, c := range r.then.Claims {
 		if x.Holds(r.then, c) {
 			f.Claims = append(f.Claims, d.decide(c, f.Control))
@@ -52,6 +56,7 @@ type decider struct {
 	h     *host.Profile
 	last  *source
 	runs  []*source // that may be counted with the last one, which is the last element
+	like  []*source // of these, those of the last one's design
 	level float64   // each claim's part of stats.Alpha
 }
 
@@ -68,30 +73,11 @@ func newDecider(q *Question, h *host.Profile, runs []Run) *decider {
 	slices.Reverse(d.runs)
 	d.last = d.runs[len(d.runs)-1]
 	d.level = stats.Level(q.Part(last.Then, h.Cores))
-	return d
-}
-
-// of describes what the verdicts rest on: the runs that share a claim with the last one.
-func (d *decider) of() *Record {
-	runs := strict.Map(d.like(), func(s *source) string { return s.Run })
-	conds := strict.Map(d.last.conds, func(c results.Condition) setting.Levels { return c.Levels })
-	return &Record{Runs: runs, Blocks: strict.Count(begun(d.like()), func(b block) bool {
-		_, complete := b.trials(conds)
-		return complete
-	})}
-}
-
-// like gives the runs of the last run's design: they share at least one claim,
-// and a claim's lock covers the whole design.
-func (d *decider) like() []*source {
-	return strict.Filter(d.runs, func(s *source) bool {
+	// They share at least one claim, and a claim's lock covers the whole design.
+	d.like = strict.Filter(d.runs, func(s *source) bool {
 		return s == d.last || slices.ContainsFunc(d.last.then.Claims, func(c experiment.Claim) bool { return d.same(s, c) })
 	})
-}
-
-// pooled sums up conditions over the runs of the last run's design.
-func (d *decider) pooled(conds []results.Condition) []medians.Summary {
-	return medians.Of(conds, strict.Map(d.like(), func(s *source) *results.File { return s.File }))
+	return d
 }
 
 // same tells whether a run was made with the same claim as the last one.
@@ -100,54 +86,49 @@ func (d *decider) same(s *source, c experiment.Claim) bool {
 	return s == d.last || had && d.last.then.Holds(s.then, was)
 }
 
-// decide gives a claim's verdict, which the A/A control may suspend.
-func (d *decider) decide(c experiment.Claim, control *Control) Claim {
-	out, all := d.assess(c)
-	if (out.Verdict == Confirmed || out.Verdict == Refuted) && control != nil && !control.allows(out.Verdict, all) {
-		out.Reason = fmt.Sprintf("the record is suspect: %s; otherwise the claim would be %s: %s", control.Reason,
-			out.Verdict, out.Reason)
-		out.Verdict = Open
-	}
-	return out
-}
-
-// assess decides whether a claim applies, whether the blocks can tell, and what they tell; with its comparisons.
-func (d *decider) assess(c experiment.Claim) (out Claim, all []*comparison) {
+// decide tells whether a claim applies, whether the blocks can tell, and what they tell, which the A/A control may
+// suspend.
+func (d *decider) decide(c experiment.Claim, control *Control) (out Claim) {
 	out.ID = c.ID
-	say := func(v Verdict, format string, args ...any) (Claim, []*comparison) {
+	say := func(v Verdict, format string, args ...any) Claim {
 		out.Verdict, out.Reason = v, fmt.Sprintf(format, args...)
-		return out, all
+		return out
 	}
 	rec := d.record(c)
-	if why := d.last.then.Needs(c).Lacks(d.h.Cores, rec.line); len(why) > 0 {
+	if why := d.last.then.Needs(c).Lacks(d.h.Cores, d.last.Topology); len(why) > 0 {
 		return say(NotApplicable, "the claim %s", why[0])
 	}
-	all = rec.comparisons(c)
+	all := rec.comparisons(c)
 	switch {
 	case len(rec.conds) == 0:
 		return say(NotApplicable, "the run has no condition %s", setting.LimitTo(c.Where))
 	case len(all) == 0:
 		return say(NotApplicable, "nothing to compare: the run lacks levels of %s", setting.Phrase(cmp.Or(c.Over, c.Equals)))
 	}
-	seen := rec.look(c, rec.needs(all))
-	lost := len(seen.begun) - len(seen.blocks)
+	seen := rec.look(c, all)
+	lost := seen.begun - len(seen.blocks)
 	most := slices.MaxFunc(losses, func(a, b loss) int { return seen.lost[a] - seen.lost[b] })
-	out.Blocks, out.Refused, out.Visits = len(seen.begun), seen.lost[refused], visitsOf(seen.blocks)
-	// Of fewer visits, the next ones may be otherwise.
-	if unmet := most == sharedCores || most == otherBottleneck || most == missing && lost == len(seen.begun); unmet &&
-		2*lost > len(seen.begun) && visitsOf(seen.begun) >= stats.MinSamples {
+	out.Blocks, out.Refused = seen.begun, seen.lost[refused]
+	// Of fewer blocks, the next ones may be otherwise.
+	if unmet := most == sharedCores || most == otherBottleneck || most == missing && lost == seen.begun; unmet &&
+		2*lost > seen.begun && seen.begun >= stats.MinSamples {
 		return say(NotApplicable, "%s", seen.says())
 	}
-	rec.compare(c, all, seen.blocks, rec.level/float64(len(all)))
+	for _, m := range all {
+		for _, b := range seen.blocks {
+			m.all = append(m.all, rec.reading(c, m, b))
+		}
+		m.settle(d.level / float64(len(all)))
+	}
 	w := worst(all)
 	for _, m := range all {
-		if e := m.effect(len(seen.begun)); m.b != nil && e.Pairs > 0 {
+		if e := m.effect(seen.begun); m.b != nil && e.Pairs > 0 {
 			e.Decides = m == w
 			out.Effects = append(out.Effects, e)
 		}
 	}
-	out.For, out.Against = w.count(w.all)
-	v, why := w.verdict, w.says(c, len(seen.begun))
+	out.For, out.Against = w.count()
+	v, why := w.verdict, w.says(c, seen.begun)
 	if v == Confirmed && len(all) > 1 {
 		why = fmt.Sprintf("all %d comparisons hold; closest to the edge: %s", len(all), why)
 	}
@@ -156,20 +137,22 @@ func (d *decider) assess(c experiment.Claim) (out Claim, all []*comparison) {
 			v, why = Open, says
 		}
 	}
-	if float64(lost) > MostLost*float64(len(seen.begun)) && v != Open || 2*lost > len(seen.begun) {
+	if float64(lost) > MostLost*float64(seen.begun) && v != Open || 2*lost > seen.begun {
 		return say(Open, "too many blocks have no vote: %s; %s", seen.says(), why)
 	}
 	if lost > 0 {
 		why += "; " + seen.says()
 	}
 	if v == Open {
-		out.VisitsNeeded = w.needed()
-		if least := stats.Fewest(w.side); out.Visits < least {
-			why += fmt.Sprintf("; that is of %s, and %d are the least that decide", words.Count(out.Visits, "visit"), least)
+		out.Needed = w.needed()
+		if least := stats.Fewest(w.side); len(seen.blocks) < least {
+			why += fmt.Sprintf("; %d are the least that decide", least)
 		}
-		if n := out.VisitsNeeded; n > 0 {
-			why += fmt.Sprintf("; about %s would decide it, and lab run makes them", words.Count(n, "more visit"))
+		if n := out.Needed; n > 0 {
+			why += fmt.Sprintf("; about %s would decide it, and lab run makes them", words.Count(n, "more block"))
 		}
+	} else if control != nil && !control.allows(v, all) {
+		return say(Open, "the record is suspect: %s; otherwise the claim would be %s: %s", control.Reason, v, why)
 	}
 	return say(v, "%s", why)
 }

@@ -45,7 +45,7 @@ func runOf(x *experiment.Experiment, name string, rs ...float64) Run {
 	return Run{onDay(f, int(of.Sum32()%10000)), x}
 }
 
-// stay moves the blocks of a run together, so that so many of them are one visit.
+// stay moves the blocks of a run together, so many of them at a time.
 func stay(r *results.File, each int) *results.File {
 	for i, t := range r.Trials {
 		at := time.Duration((t.Block-1)/each)*time.Hour + time.Duration((t.Block-1)%each)*time.Second

@@ -29,7 +29,7 @@ func TestValuesAgainstTheBand(t *testing.T) {
 		{"at_least = 3", []float64{0, 1, 2, 2, 2, 2, 2, 2}, Refuted, "0 of 8 blocks lie at 3 or above, and 8 do not"},
 		{"at_most = 3", []float64{0, 0, 3, 2, 1, 0, 0, 0}, Confirmed, ""},
 		{"at_most = 3", times(8, 4), Refuted, ""},
-		{"at_most = 3", times(5, 0), Open, "that is of 5 visits, and 7 are the least that decide"},
+		{"at_most = 3", times(5, 0), Open, "; 7 are the least that decide"},
 		{"at_least = 2, at_most = 3", []float64{2, 3, 2, 3, 2, 3, 2, 3}, Confirmed, "8 of 8 blocks lie between 2 and 3"},
 		{"at_least = 8, at_most = 8", times(8, 8), Confirmed, "processes: 8; 8 of 8 blocks lie at 8"},
 		{"at_least = 0, at_most = 0", times(8, -1), Refuted, "0 of 8 blocks lie at 0, and 8 do not"},

@@ -40,7 +40,7 @@ func (q *Question) Part(x *experiment.Experiment, cores int) (nth, claims int) {
 	return 1 + slices.Index(digests, own), len(bars)
 }
 
-// Least is how many visits decide the claims of an experiment on a host with so many cores, if all of them
+// Least is how many blocks decide the claims of an experiment on a host with so many cores, if all of them
 // agree; 0 without a claim that the host can test.
 func Least(x *experiment.Experiment, cores int) (least int) {
 	nth, sharing := Asked(nil).Part(x, cores)

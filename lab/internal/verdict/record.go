@@ -19,12 +19,10 @@ type source struct {
 	control *results.Condition
 	valid   map[string]map[int]results.Trial // the valid trial, by condition and block
 	ids     map[string]string                // of conditions, by the key of their levels
-	spans   map[int]results.Span             // the time of each block
 }
 
 func newSource(run Run) *source {
-	s := &source{File: run.File, then: run.Then, valid: map[string]map[int]results.Trial{}, ids: map[string]string{},
-		spans: run.File.Spans()}
+	s := &source{File: run.File, then: run.Then, valid: map[string]map[int]results.Trial{}, ids: map[string]string{}}
 	for _, c := range s.Conditions {
 		s.valid[c.ID] = map[int]results.Trial{}
 		if c.ControlOf == "" {
@@ -46,6 +44,11 @@ func newSource(run Run) *source {
 	return s
 }
 
+// levels are those of the conditions, in their order.
+func (s *source) levels() []setting.Levels {
+	return strict.Map(s.conds, func(c results.Condition) setting.Levels { return c.Levels })
+}
+
 // at gives a condition's valid trials, by block.
 func (s *source) at(levels setting.Levels) map[int]results.Trial { return s.valid[s.ids[levels.Key()]] }
 
@@ -53,25 +56,25 @@ func (s *source) at(levels setting.Levels) map[int]results.Trial { return s.vali
 type block struct {
 	of     *source
 	number int
-	apart  bool // from all before it, and so it votes
 }
 
-// begun lists the blocks of runs that have any trial, valid or not.
+// begun lists the blocks of runs that have any trial, valid or not, and are apart from all before them.
 func begun(runs []*source) (out []block) {
+	var all []block
 	var spans []results.Span
 	for _, s := range runs {
-		for _, n := range slices.Sorted(maps.Keys(s.spans)) {
-			out, spans = append(out, block{of: s, number: n}), append(spans, s.spans[n])
+		of := s.Spans()
+		for _, n := range slices.Sorted(maps.Keys(of)) {
+			all, spans = append(all, block{s, n}), append(spans, of[n])
 		}
 	}
 	for i, apart := range results.Apart(spans) {
-		out[i].apart = apart
+		if apart {
+			out = append(out, all[i])
+		}
 	}
 	return out
 }
-
-// visitsOf counts the blocks that vote.
-func visitsOf(blocks []block) int { return strict.Count(blocks, func(b block) bool { return b.apart }) }
 
 // trials gives a block's valid trials under some conditions; false if one has none.
 func (b block) trials(conds []setting.Levels) (out []results.Trial, complete bool) {
@@ -85,20 +88,16 @@ func (b block) trials(conds []setting.Levels) (out []results.Trial, complete boo
 
 // A record is everything that one claim rests on: the runs of its design, and the conditions that the claim is about.
 type record struct {
-	runs  []*source           // those with trials, oldest first
-	conds []setting.Levels    // those that the claim is about, in their order
-	fixed setting.Levels      // settings of every trial
-	line  experiment.Topology // of every run
-	level float64             // its part of stats.Alpha
+	runs  []*source        // those with trials, oldest first
+	conds []setting.Levels // those that the claim is about, in their order
+	fixed setting.Levels   // settings of every trial
 }
 
 // record collects the runs for a claim.
 func (d *decider) record(c experiment.Claim) *record {
-	rec := &record{level: d.level}
+	rec := &record{fixed: d.last.Settings}
 	rec.runs = strict.Filter(d.runs, func(s *source) bool { return d.same(s, c) })
-	newest := rec.runs[len(rec.runs)-1]
-	rec.fixed, rec.line = newest.Settings, newest.Topology
-	rec.about(c, strict.Map(newest.conds, func(cond results.Condition) setting.Levels { return cond.Levels }))
+	rec.about(c, d.last.levels())
 	return rec
 }
 

@@ -30,15 +30,12 @@ func TestBlocksOfSeveralRunsCountTogether(t *testing.T) {
 		b.File.Trials[i].Condition = names[b.File.Trials[i].Condition]
 	}
 	f := Decide(x, machine, []Run{a, b})
-	if c := f.Claims[0]; c.Verdict != Confirmed || c.Blocks != 8 || c.Visits != 8 || c.For != 8 ||
+	if c := f.Claims[0]; c.Verdict != Confirmed || c.Blocks != 8 || c.For != 8 ||
 		c.Effects[0].Low != 1.8 || c.Effects[0].High != 2.1 {
 		t.Errorf("together: %+v", c)
 	}
-	if r := f.Record; !slices.Equal(r.Runs, []string{"a", "b"}) || r.Blocks != 8 {
-		t.Errorf("record %+v", r)
-	}
-	if f.Run != "b" || f.Conditions[0].Trials != 8 {
-		t.Errorf("%s: %d trials of c1", f.Run, f.Conditions[0].Trials)
+	if f.Run != "b" || f.Blocks != 8 || f.Conditions[0].Trials != 8 {
+		t.Errorf("%s: %d blocks, %d trials of c1", f.Run, f.Blocks, f.Conditions[0].Trials)
 	}
 	// A decided claim may become open again: the present interval counts.
 	expect(t, "later", claimsOf(x, a, b, runOf(x, "c", 1, 1, 1))[0], Open, "8 of 11 blocks lie at 1.5 or above, and 3 do")
@@ -56,8 +53,8 @@ func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 	if c := f.Claims[0]; c.Blocks != 6 {
 		t.Errorf("the claim that was changed: %+v", c)
 	}
-	if c := f.Claims[1]; c.Blocks != 12 || !slices.Equal(f.Record.Runs, []string{"was", "now"}) {
-		t.Errorf("the claim that was not: %+v, record %v", c, f.Record.Runs)
+	if c := f.Claims[1]; c.Blocks != 12 || f.Blocks != 12 {
+		t.Errorf("the claim that was not: %+v, of %d blocks", c, f.Blocks)
 	}
 	now := designed(t, "", flatCost, rename(atLeast, "new"), cost)
 	if got := claimsOf(now, runOf(x, "now", six...)); len(got) != 1 || got[0].ID != "cost" {
@@ -76,7 +73,7 @@ func TestTheClaimsOfADesignDivideTheError(t *testing.T) {
 		t.Fatalf("%+v", f.Claims[0])
 	}
 	f := Asked([]Run{old}).Decide(now, machine, []Run{seven})
-	if c := f.Claims[0]; c.Verdict != Open || c.VisitsNeeded != 1 {
+	if c := f.Claims[0]; c.Verdict != Open || c.Needed != 1 {
 		t.Errorf("%+v", c)
 	}
 	// A bar that was moved is another claim; the same claim under another name is not.
@@ -91,7 +88,7 @@ func TestTheClaimsOfADesignDivideTheError(t *testing.T) {
 			t.Errorf("%d cores: %s", cores, got)
 		}
 		if least := Least(x, cores); least != 7+want {
-			t.Errorf("%d cores: %d visits are the least", cores, least)
+			t.Errorf("%d cores: %d blocks are the least", cores, least)
 		}
 	}
 }

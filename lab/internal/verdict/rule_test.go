@@ -15,7 +15,7 @@ import (
 )
 
 // By hand, for the single claim of a question's first design: one comparison has an interval
-// from an e-value of 80 on each side. Eight of eight visits (132.9) reach it, and seven
+// from an e-value of 80 on each side. Eight of eight blocks (132.9) reach it, and seven
 // (69.5) do not. With two comparisons it takes 160, which nine of nine reach.
 func TestTheIntervalAgainstTheBand(t *testing.T) {
 	for _, c := range []struct {
@@ -29,8 +29,8 @@ func TestTheIntervalAgainstTheBand(t *testing.T) {
 		{"flat", isFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.00, 1}, Confirmed, 1, 0.98, 1.03,
 			"throughput with 2 workers over that with 1: 1.000 (0.980 to 1.030); 8 of 8 blocks lie between 0.9091 and 1.1"},
 		{"flat, of seven, which have no interval yet", isFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.005},
-			Open, 1.005, 0, 0, "1.005 (blocks from 0.980 to 1.030); 7 of 7 blocks lie between 0.9091 and 1.1; that is of " +
-				"7 visits, and 8 are the least that decide; about 1 more visit would decide it"},
+			Open, 1.005, 0, 0, "1.005 (blocks from 0.980 to 1.030); 7 of 7 blocks lie between 0.9091 and 1.1; 8 are " +
+				"the least that decide; about 1 more block would decide it"},
 		{"flat, refuted above", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25, 1.24, 1.24}, Refuted, 1.24,
 			1.21, 1.26, "1.240 (1.210 to 1.260); 0 of 8 blocks lie between 0.9091 and 1.1, and 8 do not"},
 		{"flat, refuted below", isFlat, []float64{0.55, 0.54, 0.53, 0.52, 0.51, 0.50, 0.54, 0.53}, Refuted, 0.53,
@@ -72,7 +72,7 @@ func TestTheIntervalAgainstTheBand(t *testing.T) {
 		if e.A.Key() != "workers=2" || e.B.Key() != "workers=1" || e.At != nil {
 			t.Errorf("%s: %v over %v at %v", c.name, e.A, e.B, e.At)
 		}
-		if got.VisitsNeeded > 0 && got.Verdict != Open || got.Blocks != len(c.ratios) {
+		if got.Needed > 0 && got.Verdict != Open || got.Blocks != len(c.ratios) {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
@@ -200,7 +200,7 @@ func TestRefusedBlocksEnterNoBet(t *testing.T) {
 	}
 	for _, c := range claimsOf(x, Run{r, x}) {
 		expect(t, c.ID, c, Confirmed, "in 2 of 20 blocks a fault refused a trial (errors 2)")
-		if c.Blocks != 20 || c.Refused != 2 || c.For != 18 || c.Against != 0 || c.Visits != 18 {
+		if c.Blocks != 20 || c.Refused != 2 || c.For != 18 || c.Against != 0 {
 			t.Errorf("%s: %+v", c.ID, c)
 		}
 	}
@@ -424,13 +424,13 @@ func TestWorkThatFollowsAConditionLeavesTheClaimOpen(t *testing.T) {
 	}
 }
 
-// However many blocks agree, those of one stay are one piece of evidence, and the first votes.
-// Otherwise a person could stop a visit while it is ahead, and choose the result.
-func TestTheFirstBlockOfAVisitVotes(t *testing.T) {
+// However many blocks follow one another closely, they are one piece of evidence, and the first counts.
+// Otherwise a person could stop while they are ahead, and choose the result.
+func TestOfBlocksThatAreNotApartTheFirstCounts(t *testing.T) {
 	x := designed(t, "", atLeast)
 	c := one(x, stay(ratios(x, times(18, 2)...), 18))
-	expect(t, "one stay", c, Open, "18 of 18 blocks lie at 1.5 or above; that is of 1 visit, and 7 are the least")
-	if c.Visits != 1 || c.For != 18 || c.VisitsNeeded != 6 {
+	expect(t, "all together", c, Open, "1 of 1 block lies at 1.5 or above; 7 are the least")
+	if c.Blocks != 1 || c.For != 1 || c.Needed != 6 {
 		t.Errorf("%+v", c)
 	}
 	for _, c := range []struct {
@@ -441,18 +441,18 @@ func TestTheFirstBlockOfAVisitVotes(t *testing.T) {
 		for range 2 {
 			got := one(x, r)
 			expect(t, fmt.Sprint(c), got, c.want, "")
-			if got.Visits != 9 || got.Blocks != 18 || got.For != 9 || got.Against != 9 {
+			if got.Blocks != 9 || got.For+got.Against != 9 || (got.For == 9) != (c.want == Confirmed) {
 				t.Errorf("%+v", got)
 			}
 			slices.Reverse(r.Trials) // as whatever comes first in a file
 		}
 	}
-	// Two runs within seconds of each other share a visit.
+	// So it is of two runs within seconds of each other.
 	a, b := Run{stay(ratios(x, 2, 2, 2), 3), x}, Run{stay(ratios(x, 2, 2, 2), 3), x}
 	for i := range b.File.Trials {
 		b.File.Trials[i].StartedAt = b.File.Trials[i].StartedAt.Add(5 * time.Second)
 	}
-	if c := claimsOf(x, a, b)[0]; c.Blocks != 6 || c.Visits != 1 {
+	if c := claimsOf(x, a, b)[0]; c.Blocks != 1 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -487,7 +487,7 @@ func TestOnlyTheRatiosOfBlocksMatter(t *testing.T) {
 }
 
 // At a single edge only one of the two answers can be wrong, so either side has the whole part of
-// the error. Seven visits decide such a claim, whichever side it wants, and eight decide one of two
+// the error. Seven blocks decide such a claim, whichever side it wants, and eight decide one of two
 // edges. Least tells a session the same.
 func TestASingleEdgeHasTheWholePart(t *testing.T) {
 	for _, c := range []struct {
@@ -497,7 +497,7 @@ func TestASingleEdgeHasTheWholePart(t *testing.T) {
 	}{{atLeast, 2, 7}, {atMost, 0.4, 7}, {isFlat, 1, 8}} {
 		x := designed(t, "", c.claim)
 		few, enough := ratios(x, times(c.least-1, c.ratio)...), ratios(x, times(c.least, c.ratio)...)
-		expect(t, "one too few", one(x, few), Open, fmt.Sprintf("and %d are the least", c.least))
+		expect(t, "one too few", one(x, few), Open, fmt.Sprintf("; %d are the least", c.least))
 		expect(t, "enough", one(x, enough), Confirmed, "")
 		if got := Least(x, 2); got != c.least {
 			t.Errorf("Least is %d, want %d: %s", got, c.least, c.claim)

@@ -97,7 +97,7 @@ func bounded(t *results.Trial, b gate.Bound) {
 
 // madeUp makes up a measured run: every condition once a block, with the
 // figures that the function gives. All trials are valid and bounded by the
-// server, and each block is a visit.
+// server, and blocks are apart.
 func madeUp(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) values) *results.File {
 	r := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name, Run: "r", Hosts: results.Hosts{Server: "h", Client: "h"},
@@ -121,7 +121,7 @@ func madeUp(x *experiment.Experiment, blocks int, f func(ls setting.Levels, bloc
 	return r
 }
 
-// onDay moves a run to another day, so that its blocks share no visit with those of
+// onDay moves a run to another day, so that its blocks are apart from those of
 // another run.
 func onDay(r *results.File, n int) *results.File {
 	by := time.Duration(n) * 24 * time.Hour

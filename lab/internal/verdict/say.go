@@ -20,7 +20,7 @@ import (
 // over that with 1: 0.39 (0.37 to 0.41); 17 of 18 blocks lie at 0.5 or below, and 1 does not".
 func (m *comparison) says(c experiment.Claim, begun int) string {
 	n := len(m.all)
-	yes, no := m.count(m.all)
+	yes, no := m.count()
 	switch {
 	case c.Form() == experiment.BottleneckForm:
 		return fmt.Sprintf("%s alone was the bottleneck in %d of %s", words.Resource(c.Bound), yes, words.Count(n, "block"))
@@ -95,9 +95,9 @@ func (m *comparison) median() float64 {
 
 // effect is a ratio as files have it.
 func (m *comparison) effect(begun int) Effect {
-	e := Effect{Metric: m.metric, Blocks: begun, Visits: len(m.bets), Pairs: len(m.all), BandLow: finite(m.band.low),
+	e := Effect{Metric: m.metric, Blocks: begun, Pairs: len(m.all), BandLow: finite(m.band.low),
 		BandHigh: finite(m.band.high)}
-	e.For, e.Against = m.count(m.all)
+	e.For, e.Against = m.count()
 	if m.over != "" {
 		e.A, e.B = setting.Levels{m.over: m.a[m.over]}, setting.Levels{m.over: m.b[m.over]}
 		if at := m.a.Without(m.over); len(at) > 0 {
@@ -121,7 +121,7 @@ func (m *comparison) effect(begun int) Effect {
 			e.Interval = words.Range(e.Low, e.High)
 		}
 	}
-	low, high := ends(m.all)
+	low, high := m.ends()
 	if least, most := slices.Min(low), slices.Max(high); !m.known && e.Pairs > 1 && (least > 0 || !math.IsInf(most, 1)) {
 		e.Spread = "blocks from " + words.Range(finite(least), finite(most))
 	}

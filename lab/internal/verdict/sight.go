@@ -11,6 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -39,16 +40,22 @@ var losses = []loss{refused, sharedCores, otherBottleneck, clientBottleneck, cli
 
 // A sight is what became of the blocks that were begun.
 type sight struct {
-	begun  []block
+	begun  int
 	blocks []block        // those that count
 	lost   map[loss]int   // the others
 	faults map[string]int // trials of them that were refused, by gate
 }
 
-// look sorts the blocks that were begun, given the conditions of which a claim needs a trial.
-func (rec *record) look(c experiment.Claim, conds []setting.Levels) sight {
-	s := sight{begun: begun(rec.runs), lost: map[loss]int{}, faults: map[string]int{}}
-	for _, b := range s.begun {
+// look sorts the blocks that were begun. Each needs a trial of every condition that is compared.
+func (rec *record) look(c experiment.Claim, all []*comparison) sight {
+	conds := strict.Filter(rec.conds, func(levels setting.Levels) bool {
+		return slices.ContainsFunc(all, func(m *comparison) bool {
+			return m.a == nil || m.a.Key() == levels.Key() || m.b.Key() == levels.Key()
+		})
+	})
+	blocks := begun(rec.runs)
+	s := sight{begun: len(blocks), lost: map[loss]int{}, faults: map[string]int{}}
+	for _, b := range blocks {
 		why := refused
 		trials, complete := b.trials(conds)
 		if complete {
@@ -150,7 +157,7 @@ func (s sight) says() string {
 	var out []string
 	for _, why := range losses {
 		if n := s.lost[why]; n > 0 {
-			out = append(out, fmt.Sprintf("in %d of %s %s", n, words.Count(len(s.begun), "block"), why))
+			out = append(out, fmt.Sprintf("in %d of %s %s", n, words.Count(s.begun, "block"), why))
 		}
 		if why == refused && len(s.faults) > 0 {
 			out[0] += " (" + words.Tally(s.faults, true) + ")"

@@ -5,7 +5,7 @@
 // Each block gives one ratio or value, and the interval of the median block (confseq.Median) decides: inside the band
 // the comparison holds, outside it falls, else it is open. One that falls refutes the claim; if all hold, it is
 // confirmed. At a single edge only one of the two answers can be wrong, so each has the whole part of the error; in a
-// band of two edges each has half. Only a block apart from those before it (results.Apart) votes.
+// band of two edges each has half. A block that is not apart from those before it (results.Apart) is left out.
 //
 // A block has no vote if a fault refused a trial, a figure is missing or the client's, or what the claim needs was not
 // so. The dropped blocks may follow a condition. So the reason counts them, and a claim stays open if more than
@@ -19,9 +19,9 @@
 // edges when it is wider by as much as the controls may differ. If what others ran on the cores
 // follows one of two conditions and may explain their ratio, the claim stays open.
 //
-// Limits: nobody may be able to foretell on which side of an edge the next visit falls, where the truth lies on the
-// edge. What moves a ratio for many visits, as a neighbour that stays for an hour, is in all of them, and they count as
-// more evidence than they are. Visits on several days are the remedy.
+// Limits: nobody may be able to foretell on which side of an edge the next block falls, where the truth lies on the
+// edge. What moves a ratio for many blocks, as a neighbour that stays for an hour, is in all of them, and they count as
+// more evidence than they are. Blocks on several days are the remedy.
 package verdict
 
 import (
@@ -59,7 +59,7 @@ func (v Verdict) Meaning() string {
 	return map[Verdict]string{
 		Confirmed: "the interval of the median block lies where the claim wants it, in each comparison that it makes",
 		Refuted:   "the interval of the median block lies outside of what the claim wants, in one of its comparisons",
-		Open: "the blocks so far do not tell, and the reason says why: too few visits, a median too near an edge, faults, " +
+		Open: "the blocks so far do not tell, and the reason says why: too few blocks, a median too near an edge, faults, " +
 			"a client that was the bottleneck, or a control that differs",
 		NotApplicable: "a precondition of the claim is not met on this host or in these runs",
 	}[v]
@@ -68,19 +68,12 @@ func (v Verdict) Meaning() string {
 // A File has what the record says about all claims of its newest run, and the figures of that run's conditions over all
 // blocks.
 type File struct {
-	Experiment, Entry string
-	Run, Host         string // the newest run, and the server's host
-	Date              string // day the run started
-	Record            *Record
-	Claims            []Claim
-	Conditions        []medians.Summary
-	Control           *Control // nil where the record has no control
-}
-
-// A Record describes what verdicts rest on.
-type Record struct {
-	Runs   []string // runs of the last run's design, oldest first
-	Blocks int      // with a valid trial under every condition
+	Run, Host  string // the newest run, and the server's host
+	Date       string // day the run started
+	Blocks     int    // of the run's design, with a valid trial under every condition
+	Claims     []Claim
+	Conditions []medians.Summary
+	Control    *Control // nil where the record has no control
 }
 
 // A Claim is what the record says about one claim.
@@ -90,13 +83,12 @@ type Claim struct {
 	Reason  string
 	Blocks  int // that were begun
 	Refused int // blocks of which a fault refused a trial
-	Visits  int // that vote
 	// For and Against count the blocks for and against the claim; if it makes several
 	// comparisons, those of the one that decides.
 	For, Against int
-	// VisitsNeeded estimates how many further visits would decide an open claim, if they go on as before; 0 if unknown.
-	VisitsNeeded int
-	Effects      []Effect
+	// Needed estimates how many further blocks would decide an open claim, if they go on as before; 0 if unknown.
+	Needed  int
+	Effects []Effect
 }
 
 // An Effect is one ratio: a metric at levels A over the same metric at
@@ -107,7 +99,6 @@ type Effect struct {
 	B       setting.Levels `json:"b,omitempty"`
 	At      setting.Levels `json:"at,omitempty"`      // levels of the other factors
 	Blocks  int            `json:"blocks"`            // blocks that were begun
-	Visits  int            `json:"visits"`            // those that vote
 	Pairs   int            `json:"pairs"`             // blocks that count, and so have a ratio
 	For     int            `json:"for,omitempty"`     // blocks with the whole range in the band
 	Against int            `json:"against,omitempty"` // blocks with the whole range beyond an edge
@@ -130,22 +121,11 @@ type Effect struct {
 // HasInterval reports whether there is an interval; one of its ends may be open.
 func (e Effect) HasInterval() bool { return e.Low > 0 || e.High > 0 }
 
-// An Outcome is what an A/A control showed.
-type Outcome string
-
-// The outcomes of a control.
-const (
-	Same      Outcome = "no-difference-seen"
-	Differs   Outcome = "differs"
-	Undecided Outcome = "undecided"
-)
-
 // A Control is a condition that was measured twice under two names. A
 // difference between the two does not come from the server.
 type Control struct {
-	Outcome Outcome
-	Reason  string
-	Reach   float64 // the factor by which two equal conditions may lie apart: 1 unless they differ
+	Reason string
+	Reach  float64 // the factor by which two equal conditions may lie apart: 1 unless they differ, 0 if nobody knows
 }
 
 // Claim is what a file says about a current claim.
