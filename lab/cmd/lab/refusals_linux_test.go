@@ -72,22 +72,6 @@ func (c *clone) without(missing string) {
 	c.env = append(c.env, "PATH="+filepath.Join(c.root, "bin"))
 }
 
-// Too few open files keep the experiment from running here, and no other beside it; a line says
-// what to do.
-func TestFewOpenFilesAreSaid(t *testing.T) {
-	c := newClone(t, loopback, 1)
-	s := finish(t, by(c.run99(), "sh", "-c", "ulimit -n 60; exec \"$@\"", "sh"))
-	for _, w := range []string{"nothing of 99-tiny can be measured here",
-		"server and client need 68 open files each, and the hard limit is 60", "prlimit --pid $$ --nofile=136:136"} {
-		if !strings.Contains(s.err+s.out, w) {
-			t.Errorf("%q lacks %q", s.err+s.out, w)
-		}
-	}
-	if s.status == exitFailed || strings.Contains(s.err, "trial ") {
-		t.Errorf("exit %d, %s", s.status, s.err)
-	}
-}
-
 // Before the first trial, one line says what would make each trial fail, or keep the run from being
 // written. Nothing stays behind.
 func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {

@@ -41,7 +41,6 @@ type Experiment struct {
 	Profile   *Profile           `toml:"profile"`   // nil: no profile
 	OwnWork   bool               `toml:"own_work"`  // gauge the client's work on the server's core, which decides nothing
 
-	text  []byte
 	fixed setting.Levels
 	locks *Locks // of a copy that Then made
 }
@@ -114,13 +113,13 @@ func LoadDir(dir string) (all []*Experiment, err error) {
 
 // Parse parses the experiment of the given name.
 func Parse(id string, data []byte) (*Experiment, error) {
-	x := &Experiment{text: data}
+	x := &Experiment{}
 	if err := strict.DecodeTOML(data, x); err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(data)
 	x.Name, x.SHA256 = id, hex.EncodeToString(sum[:])
-	for _, check := range []func() error{x.checkHead, x.checkLevels, x.checkTimes, x.checkProfile, x.checkClaims} {
+	for _, check := range []func() error{x.checkHead, x.checkLevels, x.checkTimes, x.checkClaims} {
 		if err := check(); err != nil {
 			return nil, err
 		}
@@ -162,22 +161,15 @@ func Generator(s setting.Levels) string {
 
 // Demands are what it takes to measure a design and to decide one of its claims.
 type Demands struct {
-	Cores    int   // logical CPUs of the server's host; 0 if any number will do
-	LineRate bool  // whether the claim needs a known line rate
-	Root     bool  // whether it changes kernel settings that only root may change
-	Files    int64 // that server and client each have open
+	Cores    int  // logical CPUs of the server's host; 0 if any number will do
+	LineRate bool // whether the claim needs a known line rate
+	Root     bool // whether it changes kernel settings that only root may change
 }
-
-// filesBeside is how many files a process of the lab has open apart from connections.
-const filesBeside = 64
 
 // Needs gives what it takes to decide a claim.
 func (x *Experiment) Needs(c Claim) Demands {
-	d := Demands{Cores: c.Needs.Cores, LineRate: c.Needs.LineRate, Files: filesBeside}
-	for _, levels := range x.whole() {
-		d.Root = d.Root || len(Turns(levels)) > 0
-		d.Files = max(d.Files, filesBeside+int64(levels.Whole(setting.Connections, 0)))
-	}
+	d := Demands{Cores: c.Needs.Cores, LineRate: c.Needs.LineRate}
+	d.Root = slices.ContainsFunc(x.whole(), func(levels setting.Levels) bool { return len(Turns(levels)) > 0 })
 	if x.locks != nil {
 		d.Cores = x.locks.Claims[c.ID].Cores
 	}
@@ -186,10 +178,7 @@ func (x *Experiment) Needs(c Claim) Demands {
 
 // Least gives what it takes to decide any of the claims: with less, a run could decide nothing.
 func (x *Experiment) Least() Demands {
-	least := x.Needs(x.Claims[0])
-	for _, c := range x.Claims[1:] {
-		least.Cores = min(least.Cores, x.Needs(c).Cores)
-	}
+	least := slices.MinFunc(strict.Map(x.Claims, x.Needs), func(a, b Demands) int { return a.Cores - b.Cores })
 	least.LineRate = false // without one, a run still shows its figures
 	return least
 }

@@ -54,16 +54,16 @@ var shared = sync.OnceValue(func() map[string]*Server {
 		Servers map[string]*Server `toml:"servers"`
 	}
 	err := strict.DecodeTOML(lab.Servers, &file)
-	if err = cmp.Or(err, resolveServers(lab.Servers, file.Servers)); err != nil {
+	if err = cmp.Or(err, resolveServers(file.Servers)); err != nil {
 		panic(fmt.Sprintf("lab/servers.toml, %v; mend it, and run make build", err))
 	}
 	return file.Servers
 })
 
-func resolveServers(text []byte, all map[string]*Server) error {
+func resolveServers(all map[string]*Server) error {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if err := all[name].resolve(name); err != nil {
-			return located(text, "[servers."+name+"]", fmt.Errorf("servers.%s: %w", name, err))
+			return fmt.Errorf("servers.%s: %w", name, err)
 		}
 	}
 	return nil
@@ -199,31 +199,22 @@ func (x *Experiment) Loaded() (all []*Server) {
 	return all
 }
 
-// Under is a path as a server finds it, which starts in the root.
-func Under(root, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(root, path)
-}
-
-// withLab is the make target that builds the lab itself, without which nothing runs: what it builds is never missing
-// for good.
-const withLab = "build"
-
 // Lacking says which servers of the design lack a tool or a program here, each in a line. The tools of a server that
-// is built are for building it.
+// is built are for building it. What make build builds, the lab itself among it, is never missing for good.
 func (x *Experiment) Lacking(root string) (why []string) {
 	for _, s := range x.Loaded() {
 		// The command may be a wrapper that make builds around the program.
-		words, _ := s.Line(Place{Host: "-", Port: "-", Workers: "-"}, nil)
-		absent, missing := strict.Find([]string{s.Program, words[0]}, func(path string) bool {
-			_, err := os.Stat(Under(root, path))
+		absent, missing := strict.Find([]string{s.Program, s.words[0]}, func(path string) bool {
+			at := path
+			if !filepath.IsAbs(path) {
+				at = filepath.Join(root, path)
+			}
+			_, err := os.Stat(at)
 			return err != nil && strings.Contains(path, "/")
 		})
 		tools := strict.Filter(s.Needs, func(tool string) bool { _, err := exec.LookPath(tool); return err != nil })
 		switch {
-		case s.Build == withLab, s.Build != "" && !missing:
+		case s.Build == "build", s.Build != "" && !missing:
 		case len(tools) > 0:
 			why = append(why, fmt.Sprintf("the %s server needs %s, which is not installed", s.Name, strings.Join(tools, ", ")))
 		case s.Build != "":

@@ -63,11 +63,6 @@ func (l load) workers() int { return max(l.asked.Workers, 1) }
 // threads is how many the client has; 0: one a core.
 func (l load) threads() int { return l.levels.Whole(setting.ClientWorkers, 0) }
 
-// counts is the time for which a server is loaded in its slots.
-func (l load) counts() time.Duration {
-	return time.Duration(l.Experiment.Block.Rounds) * seconds(l.Experiment.Block.SlotS)
-}
-
 // server is the server's command line. The script starts every server, itself or through another
 // command.
 func (l load) server() []string {
@@ -149,21 +144,15 @@ func (l load) piece() measure.Piece {
 	return p
 }
 
-// How often the lab asks a server beside a client that checks no answers, and how long an answer
-// may take.
-const (
-	askedTimes = 4
-	askWithin  = 5 * time.Second
-)
-
-// check asks the condition's server, and says what is wrong with its answers; nil if nothing is.
+// check asks the condition's server beside a client that checks no answers, and says what is wrong with some; nil if
+// nothing is.
 func (l load) check(ctx context.Context) error {
 	t, route := l.target(), l.levels[setting.Route].String()
 	set, err := answer.Of(t.Answers, route)
 	if err != nil {
 		return err
 	}
-	given, err := probe.Ask(ctx, t, askWithin, askedTimes)
+	given, err := probe.Ask(ctx, t, 5*time.Second, 4)
 	for _, g := range given {
 		if err := right(g, set); err != nil {
 			return fmt.Errorf("its answer to GET %s is not as expected: %w", route, err)
@@ -195,10 +184,10 @@ func (l load) commands() (lines []string) {
 		}
 		lines = append(lines, line)
 	}
-	for _, k := range l.knobs(wire.ServerDevice, l.levels) {
+	for _, k := range l.knobs(l.levels) {
 		typed(k.side, k.line())
 	}
 	typed("server", l.server())
-	typed("client", l.client(l.counts()))
+	typed("client", l.client(time.Duration(l.Experiment.Block.Rounds)*seconds(l.Experiment.Block.SlotS)))
 	return lines
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/slots"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/wire"
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
@@ -61,7 +60,7 @@ func (r *Run) group(ctx context.Context, sequence []int, seq int) (trials []resu
 		return nil, err
 	}
 	// Conditions of a group have the same kernel settings, so those of the first serve for all.
-	back, err := turn(ctx, string(r.Root), r.link, r.knobs(wire.ServerDevice, g.loads[0].levels))
+	back, err := turn(ctx, string(r.Root), r.link, r.knobs(g.loads[0].levels))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +102,7 @@ func (g *group) block(ctx context.Context, order []int) ([]measure.Trial, error)
 	serverOn, clientOn := l.Split.On()
 	timing := r.Experiment.Block
 	plan := &measure.Plan{Slot: seconds(timing.SlotS), Rounds: timing.Rounds, Link: r.link, Dir: dir, Self: r.Lab,
-		Loader:     []string{experiment.Under(dir, filepath.Join(".tools", "bin", host.Loader))},
+		Loader:     []string{r.Root.Path(".tools", "bin", host.Loader)},
 		ServerCPUs: serverOn, ClientCPUs: clientOn,
 		LineRateBps: r.Experiment.Topology.LineRateBps, Clock: r.clock, Threads: l.threads(), Seed: r.Seed,
 		Target: func(i int, _ string) httpload.Target { return g.loads[i].target() }}
@@ -198,10 +197,9 @@ func (l load) pprof() string { return filepath.Join(".tools", "scratch", "pprof"
 // sockets is that directory by its shortest path, since the length of a unix socket's path is limited.
 func (l load) sockets() string {
 	dir := l.Root.Path(l.pprof())
-	if wd, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(wd, dir); err == nil && len(rel) < len(dir) {
-			return rel
-		}
+	wd, _ := os.Getwd()
+	if rel, err := filepath.Rel(wd, dir); err == nil && len(rel) < len(dir) {
+		return rel
 	}
 	return dir
 }

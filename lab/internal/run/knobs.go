@@ -14,6 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/tune"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
 // A knob is a kernel setting that a trial changes, as package tune has it.
@@ -29,10 +30,10 @@ type knob struct {
 const flowEntries = 32768
 
 // knobs are the settings that a condition changes, in the order of changing them.
-func (p Plan) knobs(dev string, s setting.Levels) (ks []knob) {
-	side := ""
+func (p Plan) knobs(s setting.Levels) (ks []knob) {
+	dev, side := defaultDevice(), ""
 	if p.onWire() {
-		side = "server"
+		dev, side = wire.ServerDevice, "server"
 	}
 	for _, k := range experiment.Turns(s) {
 		switch {

@@ -59,11 +59,12 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 		setting.RPS: setting.Bool(true), setting.RFS: setting.Bool(false),
 	})
 	var got []string // those of services that run here come first
-	for _, k := range p.knobs("ens5", s) {
+	for _, k := range p.knobs(s) {
 		got = append(got, strings.Join(k.line(), " "))
 	}
-	want := []string{"lab/scripts/tune-irq-pin.sh hold --dev ens5 --cpus 3-5", // the cores that its server leaves free
-		"lab/scripts/tune-rps.sh hold --dev ens5"}
+	dev := strings.TrimSuffix(" --dev "+defaultDevice(), " --dev ")
+	want := []string{"lab/scripts/tune-irq-pin.sh hold" + dev + " --cpus 3-5", // the cores that its server leaves free
+		"lab/scripts/tune-rps.sh hold" + dev}
 	if n := len(got) - len(want); n < 0 || !slices.Equal(got[n:], want) {
 		t.Errorf("%q, want %q at the end", got, want)
 	}
@@ -92,7 +93,7 @@ func TestEachKnobIsTurnedAndSeparatesGroups(t *testing.T) {
 		if got := experiment.Groups([]setting.Levels{on, on.Without(k.Setting)}); len(got) != 2 {
 			t.Errorf("%s: both levels are measured in one group: %v", k.Setting, got)
 		}
-		turned := p.knobs("eth0", on)
+		turned := p.knobs(on)
 		for _, one := range turned {
 			if _, err := os.Stat(filepath.Join("..", "..", "..", one.line()[0])); err != nil || one.name != k.Script {
 				t.Errorf("%s is turned by %v: %v", k.Setting, one, err)

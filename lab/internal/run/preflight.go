@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/prometheus/procfs"
-	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -27,8 +26,8 @@ func (p Plan) Ready() error {
 	return err
 }
 
-// clients has the programs of each load generator.
-var clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {host.Loader},
+// programs are those of each load generator.
+var programs = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {host.Loader},
 	setting.Sink: {"event_sink"}, setting.Readers: {"event_reader"}}
 
 // find looks up the programs that the experiment starts.
@@ -36,7 +35,7 @@ func (p Plan) find() (*host.Programs, error) {
 	names := []string{"lab"}
 	for _, levels := range p.Experiment.Conditions() {
 		levels = p.Experiment.Fixed().With(levels)
-		names = append(append(names, p.Experiment.Server(levels).Program), clients[experiment.Generator(levels)]...)
+		names = append(append(names, p.Experiment.Server(levels).Program), programs[experiment.Generator(levels)]...)
 	}
 	slices.Sort(names)
 	return host.FindPrograms(string(p.Root), p.Lab[0], slices.Compact(names))
@@ -45,22 +44,21 @@ func (p Plan) find() (*host.Programs, error) {
 // unreachable says why the design cannot be carried out on this machine, as far
 // as that shows without trying; empty where nothing shows.
 func (p Plan) unreachable() string {
-	x := p.Experiment
-	needs, fleet := x.Least(), p.inFleet()
+	x, fleet := p.Experiment, p.inFleet()
 	switch {
 	case fleet && p.Fleet == nil:
 		return "needs several machines; name those that load by --client"
 	case !fleet && p.Fleet != nil:
 		return "loads from this machine alone; --client is for experiments on several"
 	}
-	why := needs.Lacks(p.Host.Cores, x.Topology)
-	dev := defaultDevice()
+	why, clients := x.Least().Lacks(p.Host.Cores, x.Topology), 0
 	for _, levels := range x.Conditions() {
 		s := x.Fixed().With(levels)
+		clients = max(clients, s.Whole(setting.Clients, 1))
 		if name := experiment.Generator(s); p.onWire() && name != setting.HTTPLoad {
 			return fmt.Sprintf("a wire is read between the slots of %s; %s loads over loopback only", setting.HTTPLoad, name)
 		}
-		for _, k := range p.knobs(dev, s) {
+		for _, k := range p.knobs(s) {
 			options := &k.options
 			if k.side != "" {
 				options = nil // the device does not exist yet, but whether this user may change it is known
@@ -70,19 +68,10 @@ func (p Plan) unreachable() string {
 			}
 		}
 	}
-	if fleet {
-		most := 0
-		for _, levels := range x.Conditions() {
-			most = max(most, x.Fixed().With(levels).Whole(setting.Clients, 1))
-		}
-		if n := len(p.Fleet.Hosts); n < most {
-			why = append(why, fmt.Sprintf("needs %d clients; there are %d", most, n))
-		}
+	if fleet && len(p.Fleet.Hosts) < clients {
+		why = append(why, fmt.Sprintf("needs %d clients; there are %d", clients, len(p.Fleet.Hosts)))
 	}
 	why = append(why, x.Lacking(string(p.Root))...)
-	if no := fewFiles(needs.Files); no != "" {
-		why = append(why, no)
-	}
 	if p.onWire() {
 		if err := wireHere(); err != nil {
 			why = append(why, fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, strict.Line(err.Error(), 500)))
@@ -105,15 +94,4 @@ func defaultDevice() string {
 		}
 	}
 	return ""
-}
-
-// fewFiles says why a process here may not open as many files as server or client need, which raise their
-// own limit to the hard one; empty if it may.
-func fewFiles(needs int64) string {
-	var l unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil || l.Max >= uint64(needs) {
-		return ""
-	}
-	return fmt.Sprintf("server and client need %d open files each, and the hard limit is %d; raise it: sudo prlimit "+
-		"--pid $$ --nofile=%d:%d", needs, l.Max, 2*needs, 2*needs)
 }
