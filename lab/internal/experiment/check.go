@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -44,14 +43,6 @@ func line(field, text string) error {
 	return nil
 }
 
-// located says before a fault in which line the table begins that has it.
-func located(text []byte, head string, err error) error {
-	if before, _, found := bytes.Cut(text, []byte(head)); found {
-		return fmt.Errorf("line %d: %w", 1+bytes.Count(before, []byte("\n")), err)
-	}
-	return err
-}
-
 // checkHead refuses a file that does not say what it is about.
 func (x *Experiment) checkHead() error {
 	t := x.Topology
@@ -80,7 +71,7 @@ func (x *Experiment) checkHead() error {
 
 // checkLevels parses settings and factors, and refuses what no trial could combine.
 func (x *Experiment) checkLevels() error {
-	if err := resolveServers(x.text, x.Servers); err != nil {
+	if err := resolveServers(x.Servers); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.Servers)) {
@@ -189,7 +180,7 @@ func (x *Experiment) possible(s setting.Levels) error {
 	return nil
 }
 
-// checkTimes refuses durations that no run could have.
+// checkTimes refuses durations that no run could have, and profiles that could not be taken.
 func (x *Experiment) checkTimes() error {
 	b, p := x.Block, cmp.Or(x.Profile, &Profile{Seconds: 1})
 	for _, is := range []struct {
@@ -207,17 +198,11 @@ func (x *Experiment) checkTimes() error {
 		return fmt.Errorf("profile.seconds = %v: net/http/pprof takes whole seconds", p.Seconds)
 	}
 	for _, levels := range x.whole() {
-		if g := Generator(levels); b.Rounds > 1 && g != setting.HTTPLoad {
+		g, s := Generator(levels), x.Server(levels)
+		switch {
+		case b.Rounds > 1 && g != setting.HTTPLoad:
 			return fmt.Errorf("block.rounds = %d: %s measures in one piece; write rounds = 1", b.Rounds, g)
-		}
-	}
-	return nil
-}
-
-// checkProfile refuses profiles that could not be taken.
-func (x *Experiment) checkProfile() error {
-	for _, s := range x.Loaded() {
-		if x.Profile != nil && !s.takes("sockets") {
+		case x.Profile != nil && !s.takes("sockets"):
 			return fmt.Errorf("profile: the %s server has no profiles", s.Name)
 		}
 	}

@@ -163,7 +163,7 @@ func (x *Experiment) checkClaims() error {
 	for i := range x.Claims {
 		c := &x.Claims[i]
 		if err := x.checkClaim(c); err != nil {
-			return located(x.text, fmt.Sprintf("id = %q", c.ID), fmt.Errorf("claims[%d] %q: %w", i, c.ID, err))
+			return fmt.Errorf("claims[%d] %q: %w", i, c.ID, err)
 		}
 		if ids[c.ID] {
 			return fmt.Errorf("claims[%d]: the id %q is there twice", i, c.ID)
