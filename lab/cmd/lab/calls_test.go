@@ -58,7 +58,7 @@ func TestACallThatIsWrongIsRefusedInOneLine(t *testing.T) {
 	}
 	for _, c := range []struct{ call, says string }{
 		{"frobnicate", `no command "frobnicate"`},
-		{"machine", `no command "machine", did you mean "machines"?`},
+		{"doctr", `no command "doctr", did you mean "doctor"?`},
 		{"new experiment", `expected "<name>"; see lab help new experiment`},
 		{"new", "see lab help new"},
 		{"run", "name experiments or entries, or say --core, or --all"},

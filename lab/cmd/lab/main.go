@@ -38,14 +38,13 @@ type subcommand interface {
 
 // The subcommands.
 type subcommands struct {
-	Run      runCall      `cmd:"" help:"Measure experiments until their claims are decided."`
-	Check    checkCall    `cmd:"" help:"Check every data file."`
-	Site     siteCall     `cmd:"" help:"Build the pages from the data, or serve them."`
-	New      newCall      `cmd:"" help:"Write a file to start from."`
-	Tune     tuneCall     `cmd:"" help:"Turn a knob of the kernel, and back."`
-	Machines machinesCall `cmd:"" help:"Make machines ready that are to load."`
-	Doctor   doctorCall   `cmd:"" help:"Say what keeps this machine from measuring."`
-	Wire     wireCall     `cmd:"" help:"Hold a wire of known rate, for commands of yours."`
+	Run    runCall    `cmd:"" help:"Measure experiments until their claims are decided."`
+	Check  checkCall  `cmd:"" help:"Check every data file."`
+	Site   siteCall   `cmd:"" help:"Build the pages from the data, or serve them."`
+	New    newCall    `cmd:"" help:"Write a file to start from."`
+	Tune   tuneCall   `cmd:"" help:"Turn a knob of the kernel, and back."`
+	Doctor doctorCall `cmd:"" help:"Say what keeps this machine from measuring."`
+	Wire   wireCall   `cmd:"" help:"Hold a wire of known rate, for commands of yours."`
 }
 
 //go:embed help

@@ -41,7 +41,6 @@ type Host struct {
 	Name    string // as ssh knows it
 	Path    string // of the program there
 	Machine        // as the lab found it
-	Trip    time.Duration
 	reaches string // the address of this machine, as the host reaches it
 }
 
@@ -140,22 +139,16 @@ func (f *Fleet) ready(ctx context.Context, name string) (h Host, err error) {
 	return h, h.look(ctx)
 }
 
-// look asks the program there for its machine a few times; the quickest answer tells the round trip.
+// look asks the program there for its machine.
 func (h *Host) look(ctx context.Context) error {
 	t, err := h.start(machineCall)
 	if err != nil {
 		return err
 	}
 	defer t.End()
-	for range 5 {
-		asked := time.Now()
-		_ = t.Tell(struct{}{}) // if it has ended, it is not heard
-		if err := t.Hear(ctx, within, &h.Machine); err != nil {
-			return why(h.Name, t.Proc, err)
-		}
-		if took := time.Since(asked); h.Trip == 0 || took < h.Trip {
-			h.Trip = took
-		}
+	_ = t.Tell(struct{}{}) // if it has ended, it is not heard
+	if err := t.Hear(ctx, within, &h.Machine); err != nil {
+		return why(h.Name, t.Proc, err)
 	}
 	return nil
 }
