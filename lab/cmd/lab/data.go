@@ -53,9 +53,7 @@ func (checkCall) do(_ context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	var proof archive.Proof
-	says := []string{"file has a fault", "files have faults"}
 	if len(faults) == 0 {
-		says = []string{"run was not made with what git has at its commit", "runs were not made with what git has at their commits"}
 		if proof, faults, err = j.Prove(); err != nil {
 			return exitFailed, err
 		}
@@ -64,7 +62,7 @@ func (checkCall) do(_ context.Context, out io.Writer) (int, error) {
 		fmt.Fprintln(out, strict.Lines(fmt.Sprintf("%s: %v", f.Path, f.Err)))
 	}
 	if len(faults) > 0 {
-		return exitFailed, errors.New(words.Count(len(faults), says[0], says[1]))
+		return exitFailed, errors.New(words.Count(len(faults), "fault"))
 	}
 	for _, f := range proof.Open {
 		fmt.Fprintf(out, "%s: not proved: %v\n", f.Path, f.Err)

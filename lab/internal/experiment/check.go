@@ -197,7 +197,7 @@ func (x *Experiment) checkTimes() error {
 	if p.Seconds != math.Trunc(p.Seconds) {
 		return fmt.Errorf("profile.seconds = %v: net/http/pprof takes whole seconds", p.Seconds)
 	}
-	for _, levels := range x.whole() {
+	for _, levels := range x.Whole() {
 		g, s := Generator(levels), x.Server(levels)
 		switch {
 		case b.Rounds > 1 && g != setting.HTTPLoad:

@@ -223,7 +223,7 @@ func (x *Experiment) checkBars(c *Claim) error {
 	bad := func(bar *float64) bool {
 		return bar != nil && (!(*bar >= 0) || math.IsInf(*bar, 0) || *bar == 0 && c.Form() == RatioForm)
 	}
-	numbers := strict.Filter(slices.Sorted(maps.Keys(x.whole()[0])), func(name string) bool {
+	numbers := strict.Filter(slices.Sorted(maps.Keys(x.Whole()[0])), func(name string) bool {
 		r, _ := setting.Find(name)
 		return r.Kind == ""
 	})

@@ -182,7 +182,7 @@ func TestEveryCommittedExperimentLoads(t *testing.T) {
 		if x.Core {
 			core++
 		}
-		for _, levels := range x.whole() {
+		for _, levels := range x.Whole() {
 			if levels[setting.Generator].IsZero() { // as only designs of the first runs may
 				t.Errorf("%s does not say which generator it is measured with", x.Name)
 			}

@@ -191,7 +191,7 @@ func (x *Experiment) server(levels setting.Levels) (*Server, error) {
 
 // Loaded gives the servers of all conditions, each once, in the order of the conditions.
 func (x *Experiment) Loaded() (all []*Server) {
-	for _, levels := range x.whole() {
+	for _, levels := range x.Whole() {
 		if s := x.Server(levels); !slices.Contains(all, s) {
 			all = append(all, s)
 		}

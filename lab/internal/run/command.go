@@ -31,9 +31,10 @@ type load struct {
 	at     experiment.Place
 }
 
-// load gives the condition with these settings and a server that listens on port.
-func (p Plan) load(s setting.Levels, port int) load {
+// load gives the condition with these levels and a server that listens on port.
+func (p Plan) load(levels setting.Levels, port int) load {
 	x := p.Experiment
+	s := x.Fixed().With(levels)
 	l := load{Plan: p, levels: s, serves: x.Server(s),
 		asked: results.Asked(x, s, len(p.Split.Server))}
 	if list, ok := s[setting.ServerCPUs]; ok {
@@ -137,7 +138,7 @@ func (l load) subject(link measure.Link) measure.Subject {
 // piece is the condition's client, if it cannot take turns.
 func (l load) piece() measure.Piece {
 	p := measure.Piece{Grace: 15 * time.Second, Warmup: seconds(l.Experiment.Block.WarmupS), Lasting: l.client,
-		Parse: func(printed []byte) (*measure.Result, error) { return parse(l.asked.Generator, printed) }}
+		Parse: parsers[l.asked.Generator]}
 	if l.serves.Routed() {
 		p.Check = l.check
 	}
@@ -154,21 +155,18 @@ func (l load) check(ctx context.Context) error {
 	}
 	given, err := probe.Ask(ctx, t, 5*time.Second, 4)
 	for _, g := range given {
-		if err := right(g, set); err != nil {
-			return fmt.Errorf("its answer to GET %s is not as expected: %w", route, err)
+		wrong := set.Fault(g.Body)
+		switch {
+		case g.Type != catalog.ContentType:
+			wrong = fmt.Errorf("Content-Type %q, the route's is %q", g.Type, catalog.ContentType)
+		case g.Encoding != set.Encoding:
+			wrong = fmt.Errorf("Content-Encoding %q, the route's is %q", g.Encoding, set.Encoding)
+		}
+		if wrong != nil {
+			return fmt.Errorf("its answer to GET %s is not as expected: %w", route, wrong)
 		}
 	}
 	return err
-}
-
-func right(g probe.Given, set *answer.Set) error {
-	switch {
-	case g.Type != catalog.ContentType:
-		return fmt.Errorf("Content-Type %q, the route's is %q", g.Type, catalog.ContentType)
-	case g.Encoding != set.Encoding:
-		return fmt.Errorf("Content-Encoding %q, the route's is %q", g.Encoding, set.Encoding)
-	}
-	return set.Fault(g.Body)
 }
 
 // commands are the command lines that a reader would type. A side of a wire is the number that lab

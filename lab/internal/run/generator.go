@@ -16,18 +16,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// parse reads what a load generator prints of a trial that cannot take turns: autocannon, the event sink, and
-// the readers of events. It takes counts and times, and not the generator's own averages, so all figures are
-// computed the same way. A figure that a generator cannot give is missing, not 0.
-func parse(generator string, stdout []byte) (*measure.Result, error) {
-	switch generator {
-	case setting.Sink:
-		return sink(stdout)
-	case setting.Readers:
-		return readers(stdout)
-	}
-	return autocannon(stdout)
-}
+// parsers read what load generators print of a trial that cannot take turns. They take counts and times, and not a
+// generator's own averages, so all figures are computed the same way. A figure that a generator cannot give is missing,
+// not 0.
+var parsers = map[string]func(stdout []byte) (*measure.Result, error){
+	setting.Autocannon: autocannon, setting.Sink: sink, setting.Readers: readers}
 
 // A document is what a program printed of a trial, as one JSON document.
 type document struct {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -74,6 +75,14 @@ func printed(generator string, change ...string) []byte {
 		}
 	}
 	return []byte("{" + strings.Join(fields, ",") + "}\n")
+}
+
+// parse is autocannon's where no other generator has the name.
+func parse(generator string, out []byte) (*measure.Result, error) {
+	if parser := parsers[generator]; parser != nil {
+		return parser(out)
+	}
+	return autocannon(out)
 }
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-9*math.Abs(want) }

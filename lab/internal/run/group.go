@@ -47,7 +47,7 @@ func (r *Run) group(ctx context.Context, sequence []int, seq int) (trials []resu
 	n := len(members)
 	g := &group{run: r, conds: sequence[:n], profiles: make([]profile.Set, n), gauged: make([]float64, n)}
 	for i, c := range g.conds {
-		l := r.load(r.Experiment.Fixed().With(r.File.Conditions[c].Levels), r.Port+i)
+		l := r.load(r.File.Conditions[c].Levels, r.Port+i)
 		g.loads = append(g.loads, l)
 		if l.at.Sockets != "" { // those of ended processes in it do no harm
 			if err := os.MkdirAll(r.Root.Path(l.at.Sockets), 0o700); err != nil {

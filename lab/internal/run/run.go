@@ -16,7 +16,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
@@ -27,7 +30,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/tune"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
@@ -152,7 +157,7 @@ func (r *Run) file() *results.File {
 	twin := experiment.DrawControl(len(all), r.Seed)
 	var generators []string
 	for i, levels := range append(all, all[twin]) {
-		l := r.load(x.Fixed().With(levels), r.Port)
+		l := r.load(levels, r.Port)
 		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: l.commands()}
 		generator := strings.TrimSpace(l.asked.Generator + " " + tools[l.asked.Generator])
 		if _, factor := levels["generator"]; factor {
@@ -213,10 +218,10 @@ func BlockTime(x *experiment.Experiment) (total time.Duration) {
 	if x.Profile != nil {
 		each += seconds(x.ProfileS()) + measure.ExtraTime
 	}
-	all := x.Conditions()
-	for _, g := range x.Groups() {
+	all := x.Whole()
+	for _, g := range experiment.Groups(all) {
 		one := each
-		if !experiment.AtOnce(x.Fixed().With(all[g[0]])) {
+		if !experiment.AtOnce(all[g[0]]) {
 			one *= time.Duration(len(g))
 		}
 		total += overhead + one
@@ -227,3 +232,81 @@ func BlockTime(x *experiment.Experiment) (total time.Duration) {
 // scriptPath is a script's path from the repository's root, so that recorded
 // command lines can be typed there.
 func scriptPath(name string) string { return filepath.Join("lab", "scripts", name) }
+
+// Ready returns, before any measurement, what would make every trial fail: Unable where this machine cannot carry out
+// the design, or a program that is not there.
+func (p Plan) Ready() error {
+	if why := p.unreachable(); why != "" {
+		return Unable{why}
+	}
+	_, err := p.find()
+	return err
+}
+
+// programs are those of each load generator.
+var programs = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {host.Loader},
+	setting.Sink: {"event_sink"}, setting.Readers: {"event_reader"}}
+
+// find looks up the programs that the experiment starts.
+func (p Plan) find() (*host.Programs, error) {
+	names := []string{"lab"}
+	for _, levels := range p.Experiment.Whole() {
+		names = append(append(names, p.Experiment.Server(levels).Program), programs[experiment.Generator(levels)]...)
+	}
+	slices.Sort(names)
+	return host.FindPrograms(string(p.Root), p.Lab[0], slices.Compact(names))
+}
+
+// unreachable says why the design cannot be carried out on this machine, as far
+// as that shows without trying; empty where nothing shows.
+func (p Plan) unreachable() string {
+	x := p.Experiment
+	switch {
+	case p.inFleet() && p.Fleet == nil:
+		return "needs several machines; name those that load by --client"
+	case !p.inFleet() && p.Fleet != nil:
+		return "loads from this machine alone; --client is for experiments on several"
+	}
+	why, clients := x.Least().Lacks(p.Host.Cores, x.Topology), 0
+	for _, s := range x.Whole() {
+		clients = max(clients, s.Whole(setting.Clients, 1))
+		if name := experiment.Generator(s); p.onWire() && name != setting.HTTPLoad {
+			return fmt.Sprintf("a wire is read between the slots of %s; %s loads over loopback only", setting.HTTPLoad, name)
+		}
+		for _, k := range p.knobs(s) {
+			options := &k.options
+			if k.side != "" {
+				options = nil // the device does not exist yet, but whether this user may change it is known
+			}
+			if err := tune.Reach(k.name, options); err != nil && !slices.Contains(why, err.Error()) {
+				why = append(why, err.Error())
+			}
+		}
+	}
+	if p.inFleet() && len(p.Fleet.Hosts) < clients {
+		why = append(why, fmt.Sprintf("needs %d clients; there are %d", clients, len(p.Fleet.Hosts)))
+	}
+	why = append(why, x.Lacking(string(p.Root))...)
+	if p.onWire() {
+		if err := wireHere(); err != nil {
+			why = append(why, fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, strict.Line(err.Error(), 500)))
+		}
+	}
+	return strings.Join(why, "; ")
+}
+
+// wireHere tries once whether a wire can be made here.
+var wireHere = sync.OnceValue(wire.Try)
+
+// defaultDevice names the interface of this machine's default route, "eth0" for instance; empty if there is none. Of
+// several the kernel lists that with the lowest metric first.
+func defaultDevice() string {
+	fs, _ := procfs.NewDefaultFS()
+	routes, _ := fs.NetRoute()
+	for _, r := range routes {
+		if r.Destination == 0 && r.Mask == 0 {
+			return r.Iface
+		}
+	}
+	return ""
+}
