@@ -148,6 +148,9 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 	for _, x := range xs {
 		o := &outcome{experiment: x, record: s.record(x, counts), told: map[string]bool{}}
 		s.outcomes = append(s.outcomes, o)
+		if n := len(o.record.runs); n > 0 { // in whole seconds
+			o.left = o.record.runs[n-1].File.Provenance.FinishedAt.Add(time.Second)
+		}
 		if o.verdicts = o.record.verdicts(); o.verdicts != nil {
 			earlier = append(earlier, fmt.Sprintf("%s %d", x.Name, len(o.record.runs)))
 			if o.over = s.Blocks == 0 && verdict.Decided(o.verdicts); o.over {
