@@ -189,8 +189,8 @@ const UnknownCommit = "unknown"
 // not tracked. Outside a checkout the commit is unknown. It asks git, which can be told to look away.
 func Differ(root string) (commit string, paths []string) {
 	head, err := Git(root, "rev-parse", "--show-prefix", "HEAD")
-	list, failed := Git(root, append([]string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"},
-		madeOf...)...)
+	status := []string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"}
+	list, failed := Git(root, append(status, madeOf...)...)
 	prefix, commit, _ := strings.Cut(strings.TrimRight(head, "\n"), "\n")
 	if err != nil || failed != nil || prefix != "" { // a lab inside another project's checkout has no commit
 		return UnknownCommit, []string{"all that has no commit"}

@@ -36,7 +36,8 @@ func (f *File) CountsWith(g *File) bool {
 			return false
 		}
 	}
-	return p.Boot == q.Boot && p.Kernel["osrelease"] == q.Kernel["osrelease"] && len(f.OtherPrograms(q.Binaries)) == 0 && slices.Equal(p.Clients, q.Clients)
+	return p.Boot == q.Boot && p.Kernel["osrelease"] == q.Kernel["osrelease"] && len(f.OtherPrograms(q.Binaries)) == 0 &&
+		slices.Equal(p.Clients, q.Clients)
 }
 
 // OtherPrograms names the measured programs of a run that are others than those given.

@@ -254,7 +254,8 @@ func (s *Session) report(out io.Writer) {
 	if refused > 0 {
 		fmt.Fprintf(out, "faults refused trials in %d of %s\n", refused, words.Count(blocks, "block"))
 	}
-	open, decided, not := s.count(verdict.Open), s.count(verdict.Confirmed, verdict.Refuted), s.count(verdict.NotApplicable)
+	open, not := s.count(verdict.Open), s.count(verdict.NotApplicable)
+	decided := s.count(verdict.Confirmed, verdict.Refuted)
 	if open > 0 && !s.Scratch {
 		fmt.Fprintln(out, "the same command goes on from here: its blocks count")
 	}
