@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -160,39 +161,12 @@ func Generator(s setting.Levels) string {
 	return setting.Autocannon // the only one when files had no such setting
 }
 
-// Demands are what it takes to measure a design and to decide one of its claims.
-type Demands struct {
-	Cores    int  // logical CPUs of the server's host; 0 if any number will do
-	LineRate bool // whether the claim needs a known line rate
-	Root     bool // whether it changes kernel settings that only root may change
-}
-
-// Needs gives what it takes to decide a claim.
-func (x *Experiment) Needs(c Claim) Demands {
-	d := Demands{Cores: c.Needs.Cores, LineRate: c.Needs.LineRate}
-	d.Root = slices.ContainsFunc(x.Whole(), func(levels setting.Levels) bool { return len(Turns(levels)) > 0 })
+// Cores is how many logical CPUs of the server's host a claim needs; 0 if any number will do.
+func (x *Experiment) Cores(c Claim) int {
 	if x.locks != nil {
-		d.Cores = x.locks.Claims[c.ID].Cores
+		return x.locks.Claims[c.ID].Cores
 	}
-	return d
-}
-
-// Least gives what it takes to decide any of the claims: with less, a run could decide nothing.
-func (x *Experiment) Least() Demands {
-	least := slices.MinFunc(strict.Map(x.Claims, x.Needs), func(a, b Demands) int { return a.Cores - b.Cores })
-	least.LineRate = false // without one, a run still shows its figures
-	return least
-}
-
-// Lacks says what a machine lacks, and its link to the client, each to continue "the claim".
-func (d Demands) Lacks(cores int, link Topology) (why []string) {
-	if d.Cores > cores {
-		why = append(why, fmt.Sprintf("needs %d cores; this machine has %d", d.Cores, cores))
-	}
-	if d.LineRate && link.LineRateBps == 0 {
-		why = append(why, fmt.Sprintf("needs a wire of known line rate; this run went over %s", link.Kind))
-	}
-	return why
+	return c.Needs.Cores
 }
 
 // Turns gives the knobs that a condition turns, in that order. Only root of a machine may turn them.
@@ -222,12 +196,8 @@ func Groups(conditions []setting.Levels) [][]int {
 		if !turns { // one sampler watches one set of server cores
 			names = append(names, setting.ServerCPUs)
 		}
-		same := setting.Levels{}
-		for _, name := range names {
-			if l, ok := levels[name]; ok {
-				same[name] = l
-			}
-		}
+		same := maps.Clone(levels)
+		maps.DeleteFunc(same, func(name string, _ setting.Level) bool { return !slices.Contains(names, name) })
 		g, ok := known[same.Key()]
 		if !ok {
 			g = len(groups)

@@ -31,7 +31,7 @@ type Lock struct {
 func (x *Experiment) Locks() *Locks {
 	all := &Locks{Design: x.Design(), Claims: map[string]Lock{}}
 	for _, c := range x.Claims {
-		all.Claims[c.ID] = Lock{c.Kind, x.Bars(c), x.Needs(c).Cores}
+		all.Claims[c.ID] = Lock{c.Kind, x.Bars(c), x.Cores(c)}
 	}
 	return all
 }

@@ -104,7 +104,7 @@ func TestARunHasTheClaimsThatItWasMadeWith(t *testing.T) {
 			t.Errorf("%s still holds: %v", c.ID, got)
 		}
 	}
-	if then.Older() || len(then.Claims) != len(was.Claims) || then.Needs(Claim{ID: "wall"}).Cores != 4 {
+	if then.Older() || len(then.Claims) != len(was.Claims) || then.Cores(Claim{ID: "wall"}) != 4 {
 		t.Errorf("%d claims, older: %v", len(then.Claims), then.Older())
 	}
 	if !now.Then(parse(t, with(t, whole, "rounds = 6", "rounds = 7")).Locks()).Older() {

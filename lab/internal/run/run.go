@@ -267,7 +267,11 @@ func (p Plan) unreachable() string {
 	case !p.inFleet() && p.Fleet != nil:
 		return "loads from this machine alone; --client is for experiments on several"
 	}
-	why, clients := x.Least().Lacks(p.Host.Cores, x.Topology), 0
+	var why []string
+	if least := slices.Min(strict.Map(x.Claims, x.Cores)); least > p.Host.Cores { // with less, a run could decide nothing
+		why = append(why, fmt.Sprintf("needs %d cores; this machine has %d", least, p.Host.Cores))
+	}
+	clients := 0
 	for _, s := range x.Whole() {
 		clients = max(clients, s.Whole(setting.Clients, 1))
 		if name := experiment.Generator(s); p.onWire() && name != setting.HTTPLoad {

@@ -23,7 +23,7 @@ func (s *Session) estimate(o *outcome) {
 	for _, r := range o.record.runs {
 		o.clear = max(1, o.clear-r.File.Provenance.Blocks)
 	}
-	claims := strict.Count(x.Claims, func(c experiment.Claim) bool { return x.Needs(c).Cores <= s.profile.Cores })
+	claims := strict.Count(x.Claims, func(c experiment.Claim) bool { return x.Cores(c) <= s.profile.Cores })
 	if o.needs = slices.Repeat([]int{o.clear}, claims); o.verdicts != nil {
 		o.expect()
 	}

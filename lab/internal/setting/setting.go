@@ -171,8 +171,6 @@ func ParseLevel(v any) (Level, error) {
 	switch v := v.(type) {
 	case int64, string, bool:
 		return Level{v}, nil
-	case int:
-		return Level{int64(v)}, nil
 	case float64:
 		if v == float64(int64(v)) {
 			return Level{int64(v)}, nil

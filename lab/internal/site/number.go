@@ -246,9 +246,9 @@ func (s *Site) countClaims() map[string]Number {
 	all, here := 0, 0
 	for _, x := range s.Experiments {
 		all += len(x.Claims)
+		root := slices.ContainsFunc(x.Whole(), func(l setting.Levels) bool { return len(experiment.Turns(l)) > 0 })
 		here += strict.Count(x.Claims, func(c experiment.Claim) bool {
-			d := x.Needs(c)
-			return d.Cores <= 2 && !d.Root && x.Topology.Kind != "fleet"
+			return x.Cores(c) <= 2 && !root && x.Topology.Kind != "fleet"
 		})
 	}
 	return map[string]Number{"all": count(all), "here": count(here)}

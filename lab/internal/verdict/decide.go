@@ -95,8 +95,11 @@ func (d *decider) decide(c experiment.Claim, control *Control) (out Claim) {
 		return out
 	}
 	rec := d.record(c)
-	if why := d.last.then.Needs(c).Lacks(d.h.Cores, d.last.Topology); len(why) > 0 {
-		return say(NotApplicable, "the claim %s", why[0])
+	switch need, link := d.last.then.Cores(c), d.last.Topology; {
+	case need > d.h.Cores:
+		return say(NotApplicable, "the claim needs %d cores; this machine has %d", need, d.h.Cores)
+	case c.Needs.LineRate && link.LineRateBps == 0:
+		return say(NotApplicable, "the claim needs a wire of known line rate; this run went over %s", link.Kind)
 	}
 	all := rec.comparisons(c)
 	switch {

@@ -131,7 +131,7 @@ func (q *Question) Part(x *experiment.Experiment, cores int) (nth, claims int) {
 			digests = append(digests, digest)
 		}
 		for _, c := range then.Claims {
-			if digest == own && then.Needs(c).Cores <= cores {
+			if digest == own && then.Cores(c) <= cores {
 				bars[then.Bars(c)] = true
 			}
 		}
@@ -145,7 +145,7 @@ func Least(x *experiment.Experiment, cores int) (least int) {
 	nth, sharing := Asked(nil).Part(x, cores)
 	rec := &record{fixed: x.Fixed()}
 	for _, c := range x.Claims {
-		if rec.about(c, x.Conditions()); x.Needs(c).Cores <= cores {
+		if rec.about(c, x.Conditions()); x.Cores(c) <= cores {
 			all := rec.comparisons(c)
 			for _, m := range all {
 				least = max(least, stats.Fewest(m.band.side(stats.Level(nth, sharing)/float64(len(all)))))
