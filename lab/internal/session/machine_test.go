@@ -62,8 +62,9 @@ func TestAMachineHasOneNameInEveryClone(t *testing.T) {
 	if b, said := w.profile(two, ""); b.ID == a.ID || said != "" {
 		t.Errorf("a machine of the same model: %+v, said %q", b, said)
 	}
+	archivetest.Edit(t, filepath.Join(two, "proc/cpuinfo"), "Made up", "Another")
 	if _, said := w.profile(two, a.ID); !strings.Contains(said, "describes another machine") {
-		t.Errorf("under the name of the first: %s", said)
+		t.Errorf("of another model, under the name of the first: %s", said)
 	}
 }
 

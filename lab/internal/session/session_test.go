@@ -286,7 +286,7 @@ func TestARunOfATakenNameIsRefused(t *testing.T) {
 	began := w.at
 	for _, says := range []string{"", "exists already"} {
 		w.at = began
-		if _, _, err := w.measure(t.Context(), 1, Options{Blocks: 1}); (err == nil) != (says == "") ||
+		if _, _, err := w.measure(t.Context(), 1, Options{Blocks: 1, Anew: true}); (err == nil) != (says == "") ||
 			err != nil && !strings.Contains(err.Error(), says) {
 			t.Error(err)
 		}
