@@ -304,7 +304,7 @@ func (s *Site) boards() error {
 				ends: []float64{little.Least[n/20], little.Least[n-1-n/20]}})
 		}
 	}
-	s.keys["boards"] = map[string]Number{"all": {Table: chart.draw("ratios")}}
+	s.keys["boards"] = map[string]Number{"all": {Table: chart.draw(ratios)}}
 	return err
 }
 

@@ -78,6 +78,9 @@ func (e *evidence) row(c medians.Summary, name string) (row, bool) {
 	return out, ok
 }
 
+// ratios is the class of tables whose rows lie on a common scale with a rule.
+const ratios = "ratios"
+
 // draw makes the table of a kind of chart; nil without rows.
 func (r rows) draw(class string) *Table {
 	if len(r.all) == 0 {
@@ -220,7 +223,7 @@ func (s *Site) ratios(f figure, e *evidence) (Chart, error) {
 		return Chart{}, fmt.Errorf("lab/experiments/%s.toml has no claim %q that compares levels", f.Exp, f.Claim)
 	}
 	of, _ := e.Claim(c.ID)
-	return e.chart(e.compare(c, of.Effects).draw("ratios"), c.Metric), nil
+	return e.chart(e.compare(c, of.Effects).draw(ratios), c.Metric), nil
 }
 
 // compare has a row for each comparison of a claim.
