@@ -45,11 +45,6 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	texts, unread, err := audit.LoadDir(root.Texts())
-	if err != nil {
-		return nil, nil, err
-	}
-
 	j := &Journal{Root: root, Experiments: xs, Hosts: map[string]*host.Profile{}}
 	var faults []Fault
 	fault := func(path string, err error) {
@@ -58,10 +53,10 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 		}
 	}
 	for _, kind := range []struct {
-		dir  string
-		read func(path string) error
-	}{{"hosts", j.readHost}, {"results", j.readRun}} {
-		paths, err := root.Files(kind.dir, ".json")
+		dir, ext string
+		read     func(path string) error
+	}{{"hosts", ".json", j.readHost}, {"results", ".json", j.readRun}, {"texts", ".toml", j.readText}} {
+		paths, err := root.Files(kind.dir, kind.ext)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -72,16 +67,11 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 	if len(faults) == 0 {
 		faults = j.moved()
 	}
-	for _, p := range slices.Sorted(maps.Keys(unread)) {
-		fault(p, unread[p])
+	// A text refers to others: if one has a fault, that would only report it again.
+	if len(faults) == 0 {
+		entry, err := audit.Of(j.Audits)
+		fault(root.Text(entry), err)
 	}
-	// A text refers to experiments and hosts: if anything has a fault, that would only report it again.
-	if len(faults) > 0 {
-		return j, faults, nil
-	}
-	j.Audits = texts
-	entry, err := audit.Of(texts, j.Experiments, j.Hosts)
-	fault(filepath.Join(root.Texts(), entry+".toml"), err)
 	return j, faults, nil
 }
 
@@ -136,6 +126,29 @@ func (j *Journal) readRun(path string) error {
 		}
 	}
 	j.Runs = append(j.Runs, f)
+	return nil
+}
+
+// readText adds a text, whose tables name experiments and hosts.
+func (j *Journal) readText(path string) error {
+	data, err := strict.ReadUpTo(path, strict.MostWritten)
+	if err != nil {
+		return err
+	}
+	text, err := audit.Parse(strings.TrimSuffix(filepath.Base(path), ".toml"), data)
+	if err != nil {
+		return err
+	}
+	for _, t := range text.Tables {
+		if _, err := j.Experiment(t.Experiment); err != nil {
+			return fmt.Errorf("tables %q: %w", t.ID, err)
+		}
+		if j.Hosts[t.Host] == nil {
+			known := slices.Sorted(maps.Keys(j.Hosts))
+			return fmt.Errorf("tables %q: no host %q in data/hosts; %s", t.ID, t.Host, strict.Instead(t.Host, known))
+		}
+	}
+	j.Audits = append(j.Audits, text)
 	return nil
 }
 

@@ -91,9 +91,8 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 		"a host further down":        {"data/hosts/more/c6in-8xlarge.json", "", c6in, `/id: "c6in-8xlarge", whose file is data/hosts/c6in-8xlarge.json`},
 		"a text of no experiment":    {"data/texts/11.toml", `experiment = "11-threads"`, `experiment = "11-thread"`, `tables "threads": no experiment "11-thread"`},
 		"a text of no host":          {"data/texts/11.toml", `host = "c6in-8xlarge"`, `host = "c6in-9xlarge"`, `tables "threads": no host "c6in-9xlarge" in data/hosts; did you mean`},
-		"a word that means nothing":  {"data/texts/10.toml", `place = "opening: workers"`, `plaice = "opening: workers"`, `unknown key "figures.plaice"`},
-		"a formula of no row":        {"data/texts/10.toml", `equals = "t.c1.workers"`, `equals = "t.c99.workers"`, `no figure "t.c99.workers"`},
-		"a text that is no text":     {"data/texts/notes.md", "", "", "only texts belong there"},
+		"a word that means nothing":  {"data/texts/10.toml", `place = "opening: workers"`, `plaice = "opening: workers"`, `plaice"`},
+		"a formula of no row":        {"data/texts/10.toml", `to = "t.c1.workers"`, `to = "t.c99.workers"`, `no figure "t.c99.workers"`},
 		"a run further down":         {"data/results/more/" + strings.TrimPrefix(threads, "data/results/"), "", threads, `whose file is data/results/11-threads`},
 		"a claim with another bar":   {archivetest.ThreadsDesign, "margin = 0.25", "margin = 0.5", "was changed after 2 runs had been made with it; give the changed claim a new id"},
 		"a claim with another need":  {archivetest.ThreadsDesign, "margin = ", "needs = { cores = 2 }\nmargin = ", "was changed after 2 runs"},
@@ -115,6 +114,14 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 			}
 			hasFault(t, root, c.path, c.says)
 		})
+	}
+}
+
+func TestOnlyTextsBelongAmongTexts(t *testing.T) {
+	root := cloned(t)
+	archivetest.Write(t, root.Path("data/texts/notes.md"), "")
+	if _, _, err := Open(root); err == nil || !strings.Contains(err.Error(), "only .toml files belong there") {
+		t.Error(err)
 	}
 }
 

@@ -48,7 +48,7 @@ func (r Root) Entry(name string) string      { return r.Path("content", "journal
 func (r Root) Result(x, run string) string   { return r.Path("data", "results", x, run+".json") }
 func (r Root) Profiles() string              { return r.Path("data", "profiles") }
 func (r Root) Host(id string) string         { return r.Path("data", "hosts", id+".json") }
-func (r Root) Texts() string                 { return r.Path("data", "texts") }
+func (r Root) Text(entry string) string      { return r.Path("data", "texts", entry+".toml") }
 
 // Packed is the archive that has a raw profile, by the name of that in a run.
 func (r Root) Packed(file string) string {

@@ -60,18 +60,12 @@ func (j *judge) read(raw []byte) error {
 	}
 	j.output()
 	j.flush()
-	if found := inJSON().FindStringSubmatch(text); found != nil && j.Rows == 0 {
+	if found := re("inJSON").FindStringSubmatch(text); found != nil && j.Rows == 0 {
 		return fmt.Errorf("JSON is not read, nested or flat (it begins with %s): give a table, as CSV, or the text that the "+
 			"tool prints", found[1])
 	}
 	return nil
 }
-
-var (
-	inJSON  = later(`^\s*[\[{][\[{\s]*("[^"]*")\s*:`)
-	colours = later(`\x1b\[[0-9;]*[A-Za-z]`)
-	quoted  = later(`(?m)^(> ?)+`)
-)
 
 // decoded is a text in UTF-8 whose lines end in LF, without colours, marks of quotation, and what tells its encoding.
 func decoded(raw []byte) (string, error) {
@@ -87,9 +81,9 @@ func decoded(raw []byte) (string, error) {
 	if at := strings.IndexByte(text, 0); at >= 0 {
 		return "", fmt.Errorf("it is no text: byte %d is zero", at)
 	}
-	text = colours().ReplaceAllString(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "")
+	text = re("colours").ReplaceAllString(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "")
 	if strings.HasPrefix(text, ">") || strings.Contains(text, "\n>") {
-		text = quoted().ReplaceAllString(text, "")
+		text = re("quoted").ReplaceAllString(text, "")
 	}
 	return text, nil
 }
@@ -100,10 +94,7 @@ const (
 	corners = "+┼╪╬╋┿├┤┌┐└┘┬┴╞╡╔╗╚╝╠╣╦╩┏┓┗┛┣┫┳┻┡┩╇╭╮╰╯"
 )
 
-var (
-	toBar    = strings.NewReplacer(`\|`, "¦", "│", "|", "┃", "|", "║", "|")
-	emphasis = later("\\*\\*|__|`|</?[a-z]+>|\\[([^\\]]*)\\]\\([^)]*\\)")
-)
+var toBar = strings.NewReplacer(`\|`, "¦", "│", "|", "┃", "|", "║", "|")
 
 // ruled tells how many columns a line rules off; 0 if it is no rule.
 func ruled(line string) int {
@@ -113,14 +104,12 @@ func ruled(line string) int {
 	return len(strings.FieldsFunc(line, func(r rune) bool { return !strings.ContainsRune(strokes, r) }))
 }
 
-var underline = later(`^ *[=-]{2,}( +[=-]{2,})+ *$`)
-
 // barred reads a table that has bars between its cells: of Markdown, in a box, in RST's grid, of psql. Where strokes
 // begin columns, as in RST's simple tables, it draws the bars, up to an empty line. A rule comes below its head. The
 // boxes of autocannon count as output of a tool.
 func barred(lines []string) (g *grid, n int) {
 	g = &grid{}
-	rule := slices.IndexFunc(lines[:min(3, len(lines))], func(s string) bool { return s == "" || underline().MatchString(s) })
+	rule := slices.IndexFunc(lines[:min(3, len(lines))], func(s string) bool { return s == "" || re("rule").MatchString(s) })
 	simple := rule >= 0 && lines[rule] != ""
 	columns := 0 // by the rule
 	for ; n < len(lines); n++ {
@@ -144,7 +133,7 @@ func barred(lines []string) (g *grid, n int) {
 		}
 		line = strings.TrimSuffix(strings.TrimPrefix(toBar.Replace(strings.TrimSpace(line)), "|"), "|")
 		if strings.ContainsAny(line, "*_`<[") {
-			line = emphasis().ReplaceAllString(line, "$1")
+			line = re("emphasis").ReplaceAllString(line, "$1")
 		}
 		g.add(n, strict.Map(strings.Split(line, "|"), strings.TrimSpace))
 	}
@@ -155,11 +144,6 @@ func barred(lines []string) (g *grid, n int) {
 	return g, n
 }
 
-var (
-	tag  = later(`<[^>]*>`)
-	cell = later(`<t[dh](?: [^>]*)?>`)
-)
-
 // tagged reads a table of HTML. Its rows are no lines of the file.
 func tagged(lines []string) (g *grid, n int) {
 	g, n = &grid{}, 1+slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "</table") })
@@ -168,8 +152,8 @@ func tagged(lines []string) (g *grid, n int) {
 	}
 	text := strings.Join(strings.Fields(strings.Join(lines[:n], " ")), " ")
 	for _, row := range strings.Split(text, "<tr")[1:] {
-		cells := strict.Map(cell().Split(row, -1)[1:], func(cell string) string {
-			return strings.TrimSpace(html.UnescapeString(tag().ReplaceAllString(cell, "")))
+		cells := strict.Map(re("cell").Split(row, -1)[1:], func(cell string) string {
+			return strings.TrimSpace(html.UnescapeString(re("tag").ReplaceAllString(cell, "")))
 		})
 		if cells != nil {
 			g.add(0, cells)
@@ -223,21 +207,15 @@ func under(above, below []string) (heads []string) {
 		if i < len(above) && above[i] != "" {
 			over = above[i]
 		}
-		both := strings.TrimSpace(over + " " + name)
-		for _, head := range []string{name, over} {
-			if columnOf(both).figure == unused && columnOf(head).figure != unused {
-				both = head
-			}
-		}
-		heads = append(heads, both)
+		may := []string{strings.TrimSpace(over + " " + name), name, over}
+		at := slices.IndexFunc(may, func(head string) bool { return columnOf(head).figure != unused })
+		heads = append(heads, may[max(at, 0)])
 	}
 	return heads
 }
 
-var numbers = later(`(^|[|\s~<>≈])\d`)
-
 // wordy tells whether a row has no number behind its first cell.
-func wordy(cells []string) bool { return !numbers().MatchString(strings.Join(cells[1:], "|")) }
+func wordy(cells []string) bool { return !re("numbers").MatchString(strings.Join(cells[1:], "|")) }
 
 // plan makes a row of each run, and tells whether the table names any figure. A head may go on in the next row, which
 // has no number then. A table with a figure on each row, and a run in each column, is turned. One whose cells are all
@@ -263,18 +241,15 @@ func (g *grid) plan(title string) bool {
 		*g = grid{turned, make([]int, len(turned)), columns, true, nil}
 	}
 	for _, name := range []string{title, g.rows[0][0]} {
-		c, heads := columnOf(name), g.rows[0]
-		if !c.known() || figures(g.columns[1:]) > 0 || slices.ContainsFunc(g.rows[1:], wordy) {
-			continue
-		}
-		crossed := grid{rows: [][]string{{"", name}}, at: []int{0}, columns: []column{{figure: names}, c}}
-		for i, cells := range g.rows[1:] {
-			for k := 1; k < min(len(cells), len(heads)); k++ {
-				crossed.add(g.at[i+1], []string{cells[0] + ", " + heads[k], cells[k]})
+		if c := columnOf(name); c.known() && figures(g.columns[1:]) == 0 && !slices.ContainsFunc(g.rows[1:], wordy) {
+			crossed := grid{rows: [][]string{{"", name}}, at: []int{0}, columns: []column{{figure: names}, c}}
+			for i, cells := range g.rows[1:] {
+				for k := 1; k < min(len(cells), len(g.rows[0])); k++ {
+					crossed.add(g.at[i+1], []string{cells[0] + ", " + g.rows[0][k], cells[k]})
+				}
 			}
+			*g = crossed
 		}
-		*g = crossed
-		break
 	}
 	return figures(g.columns) > 0
 }
@@ -291,47 +266,35 @@ func (j *judge) table(g *grid, from int) {
 	j.decimals(g.rows[1:min(len(g.rows), mostRead)])
 	single := figures(g.columns) == 1 && g.columns[0].figure == names && len(g.rows) <= mostRead
 	for i := 1; i < len(g.rows) || g.more != nil && g.more(); i++ {
-		cells, line := g.rows[i], from+g.at[i]
+		cells := g.rows[i]
 		g.rows[i] = nil // a long table is never there as a whole
-		j.begin()
+		j.begin(from + g.at[i])
 		for k := range min(len(cells), len(g.columns)) {
 			j.take(&j.row, &g.columns[k], cells[k])
 		}
 		switch {
 		case len(cells) != len(g.columns):
-			j.name, j.wrong = "", fmt.Sprintf("it has %d cells, and the head has %d", len(cells), len(g.columns))
-			j.end(line, fmt.Sprintf("line %d", line))
-		case single && j.wrong == "":
+			j.row.name, j.row.wrong = "", fmt.Sprintf("it has %d cells, and the head has %d", len(cells), len(g.columns))
+			j.end(fmt.Sprintf("line %d", j.row.line))
+		case single && j.row.wrong == "":
 			at := slices.IndexFunc(g.columns, column.known)
-			j.keep(line, g.columns[at].figure)
+			j.keep(g.columns[at].figure)
 		case !g.turned:
-			j.end(line, "")
-		case j.row.Rated() || j.row.Timed(): // else it has units, or remarks
-			j.end(line, g.rows[0][0]+" "+cells[0])
+			j.end("")
+		case j.row.told(): // else it has units, or remarks
+			j.end(g.rows[0][0] + " " + cells[0])
 		}
 	}
 	j.columns(g.columns)
 }
 
-var (
-	byComma = later(`^\D{0,3}\d{1,3}(\.\d{3})*,(\d{1,2}|\d{4,})\D*$|\d\.\d{3},\d`)
-	byPoint = later(`^\D{0,3}(\d+\.(\d{1,2}|\d{4,})|0\.\d+)\D*$|\d,\d{3}\.\d`)
-	either  = later(`^\D{0,3}\d{1,3}\.\d{3}\D*$`)
-)
-
 // decimals tells from a table's cells whether decimals come after a comma, and why that is not sure.
 func (j *judge) decimals(rows [][]string) {
-	j.comma, j.unsure, j.sum, j.summed = false, "", Quantity{}, 0
-	points := false
-	for _, cell := range slices.Concat(rows...) {
-		j.comma = j.comma || byComma().MatchString(cell)
-		points = points || byPoint().MatchString(cell)
-		if either().MatchString(cell) {
-			j.unsure = "the point of " + cell + " may separate thousands"
-		}
-	}
-	if j.comma || points {
-		j.unsure = ""
+	text := strings.Join(slices.Concat(rows...), "\n")
+	points, either := re("byPoint").MatchString(text), re("either").FindString(text)
+	j.comma, j.unsure, j.sum, j.summed = re("byComma").MatchString(text), "", Quantity{}, 0
+	if either != "" && !j.comma && !points {
+		j.unsure = "the point of " + either + " may separate thousands"
 	}
 	j.comma = j.comma && !points
 }

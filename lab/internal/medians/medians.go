@@ -23,8 +23,6 @@ type Summary struct {
 	Invalid int
 	Bounds  map[string]int // number of valid trials by bound
 	Metrics map[string]Figure
-
-	printed map[string][]float64 // of a text: the figures of each row
 }
 
 // A Figure is a metric's median over a condition's valid trials.
@@ -34,7 +32,7 @@ type Figure struct {
 	Low     *float64 // interval of the median; nil below six trials
 	High    *float64 // as Low
 	Below   *float64
-	Printed string // of a text, as printed
+	Printed string // of one trial, as a text printed it
 }
 
 // Of sums up some conditions over the trials of runs that have the same levels.
@@ -80,8 +78,9 @@ func (s *Summary) count(f *results.File, id string) (valid []results.Trial) {
 // only the limit is known.
 func figure(name string, trials []results.Trial) (f Figure, ok bool) {
 	var all []float64
-	below, limit := 0, 0.0
+	below, limit, printed := 0, 0.0, ""
 	for _, t := range trials {
+		printed += t.Printed[name]
 		if v, ok := t.Metrics[name]; ok {
 			all = append(all, v)
 		} else if v, ok := t.Below[name]; ok {
@@ -90,6 +89,9 @@ func figure(name string, trials []results.Trial) (f Figure, ok bool) {
 	}
 	if f.N = len(all); f.N == 0 {
 		return f, false
+	}
+	if f.N == 1 {
+		f.Printed = printed
 	}
 	slices.Sort(all)
 	// The lower of the two middle ranks decides: if it is censored, so is the
@@ -104,32 +106,6 @@ func figure(name string, trials []results.Trial) (f Figure, ok bool) {
 		f.Low, f.High = new(words.Digits(s.Low)), new(words.Digits(s.High))
 	}
 	return f, true
-}
-
-// Add adds a row that a text printed. Rows of the same levels are one condition, which has their medians: of figures
-// one of which is only known to be below a limit, that limit.
-func Add(all []Summary, id string, levels setting.Levels, figures map[string]Figure, bound gate.Bound) []Summary {
-	i := slices.IndexFunc(all, func(s Summary) bool { return s.Levels.Key() == levels.Key() })
-	if i < 0 {
-		i = len(all)
-		all = append(all, Summary{ID: id, Levels: levels, Bounds: map[string]int{}, Metrics: map[string]Figure{},
-			printed: map[string][]float64{}})
-	}
-	s := &all[i]
-	s.Trials++
-	s.Bounds[string(bound)]++
-	for name, f := range figures {
-		if was, again := s.Metrics[name]; again && was.Below != nil {
-			f = was
-		} else if f.Median != nil {
-			s.printed[name] = append(s.printed[name], *f.Median)
-			if n := len(s.printed[name]); n > 1 {
-				f = Figure{N: n, Median: new(stats.Median(s.printed[name]))}
-			}
-		}
-		s.Metrics[name] = f
-	}
-	return all
 }
 
 // Words are a figure of a metric with its unit, and its interval.

@@ -135,6 +135,8 @@ type Trial struct {
 	Below map[string]float64 `json:"below,omitempty"`
 	// Resolution holds the step in which a figure was recorded, where the step is coarse enough to matter.
 	Resolution map[string]float64 `json:"-"`
+	// Printed holds the figures of a text as it printed them.
+	Printed map[string]string `json:"-"`
 
 	// Slots is nil where the trial was measured in one piece, else in the order of time.
 	Slots []slots.Slot `json:"slots,omitempty"`

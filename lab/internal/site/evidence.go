@@ -89,12 +89,9 @@ func (s *Site) texts() error {
 			if err != nil {
 				return err
 			}
-			e := &evidence{File: &verdict.File{Date: t.Date}, x: x,
-				published: a.Entry + "-" + t.ID, machine: s.machines[t.Host],
-				newest: &results.File{Settings: t.Settings, Topology: experiment.Topology{LineRateBps: t.LineRateBps}}}
-			for _, r := range t.Rows {
-				e.Conditions = medians.Add(e.Conditions, r.ID, r.Levels, r.Figures, r.Bound)
-			}
+			e := &evidence{File: &verdict.File{Date: a.Date.String(),
+				Conditions: medians.Of(t.Run.Conditions, []*results.File{&t.Run})}, x: x, published: a.Entry + "-" + t.ID,
+				machine: s.machines[t.Host], newest: &t.Run}
 			e.sort()
 			s.printed[x.Name] = append(s.printed[x.Name], e)
 		}

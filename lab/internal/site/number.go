@@ -215,8 +215,10 @@ func (s *Site) collectKeys() error {
 	for _, a := range s.Audits {
 		of := map[string]Number{}
 		for _, f := range a.Findings {
-			of["printed "+f.ID] = Number{Text: f.Shown.PrintedProse, Value: &f.Stands.Value}
-			of["implied "+f.ID] = Number{Text: f.Shown.RecomputedProse, Value: &f.Recomputed.Value}
+			_, printed, _ := f.Print(f.Stands)
+			_, implied, _ := f.Print(f.Allowed)
+			of["printed "+f.ID] = Number{Text: cmp.Or(f.Printed, printed), Value: &f.Stands.Value}
+			of["implied "+f.ID] = Number{Text: implied, Value: &f.Allowed.Value}
 		}
 		for id, f := range a.Figures {
 			of["printed "+id] = Number{Text: f.Printed, Value: &f.Value}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
@@ -197,38 +196,37 @@ metric = "throughput_rps"
 `
 
 // printed is the figure in a text.
-const printed = `entry = "97"
-date = "2026-06-01"
+const printed = `
+date = 2026-06-01
 [[tables]]
 id = "t"
 place = "the table"
 experiment = "90-states"
 host = "c6in-8xlarge"
-topology = "fleet"
 line_rate_bps = 50_000_000_000
 settings = { route = "/read", connections = 100 }
 rows = [
   { levels = { write_buffer = 1024 }, printed = { throughput_rps = "~600k", latency_p50_s = "2ms" } },
   { levels = { write_buffer = 4096 }, printed = { throughput_rps = "800,000", line_rate_share = "91%", latency_p50_s = "<1ms" } },
 ]
-[[figures]]
-id = "rise"
+[figures.rise]
 place = "the text"
 printed = "33%"
-[[figures]]
-id = "fall"
+[figures.fall]
 place = "the text"
 printed = "50%"
 [[checks]]
 id = "rise"
-kind = "delta"
+law = "delta"
 of = "rise"
-equals = "t.c2.throughput_rps / t.c1.throughput_rps - 1"
+relation = "equals"
+to = "t.c2.throughput_rps / t.c1.throughput_rps - 1"
 [[checks]]
 id = "fall"
-kind = "delta"
+law = "delta"
 of = "fall"
-at_most = "1 - t.c1.throughput_rps / t.c2.throughput_rps"
+relation = "at most"
+to = "1 - t.c1.throughput_rps / t.c2.throughput_rps"
 `
 
 // small is a small journal with a claim for each verdict, two machines, and two runs that count together.
@@ -467,22 +465,32 @@ func TestAPageThatNamesWhatIsNotThereIsRefused(t *testing.T) {
 
 // A text may print several runs of one condition, and figures of which only a limit is known.
 func TestRowsOfATextAreConditions(t *testing.T) {
-	at := func(workers int64) setting.Levels { return setting.Levels{setting.Workers: setting.Int(workers)} }
-	fig := func(printed string, v float64) map[string]medians.Figure {
-		return map[string]medians.Figure{"latency_p50_s": {N: 1, Printed: printed, Median: &v}}
+	run := &results.File{}
+	for id, workers := range map[string]int64{"c1": 16, "c2": 2, "c3": 4} {
+		run.Conditions = append(run.Conditions, results.Condition{ID: id, Levels: setting.Levels{setting.Workers: setting.Int(workers)}})
 	}
-	limit := 0.001
-	e := &evidence{x: &experiment.Experiment{}, published: "97-t", File: &verdict.File{Date: "2026-06-01"}, machine: "A machine",
-		newest: &results.File{}}
-	e.Conditions = medians.Add(e.Conditions, "c1", at(16), fig("4ms", 0.004), gate.BoundWire)
-	e.Conditions = medians.Add(e.Conditions, "c2", at(2), fig("2ms", 0.002), gate.BoundUnknown)
-	e.Conditions = medians.Add(e.Conditions, "c3", at(2), fig("4ms", 0.004), gate.BoundClientCPU)
-	e.Conditions = medians.Add(e.Conditions, "c3", at(2), fig("9ms", 0.009), gate.BoundUnknown)
-	e.Conditions = medians.Add(e.Conditions, "c4", at(4), fig("3ms", 0.003), gate.BoundUnknown)
-	e.Conditions = medians.Add(e.Conditions, "c5", at(4), map[string]medians.Figure{"latency_p50_s": {N: 1, Printed: "<1ms", Below: &limit}}, gate.BoundUnknown)
+	for i, row := range []struct {
+		of, printed, full string
+		v                 float64
+	}{{"c1", "4ms", "line_rate_share", 0.004}, {"c2", "2ms", "", 0.002}, {"c2", "4ms", "client_cores_busy", 0.004},
+		{"c2", "9ms", "", 0.009}, {"c3", "3ms", "", 0.003}, {"c3", "<1ms", "", 0.001}} {
+		trial := results.Trial{Block: i, Condition: row.of, Valid: true, Printed: map[string]string{"latency_p50_s": row.printed},
+			Metrics: map[string]float64{}, Below: map[string]float64{}}
+		if row.full != "" {
+			trial.Metrics[row.full] = 0.95
+		}
+		if strings.HasPrefix(row.printed, "<") {
+			trial.Below["latency_p50_s"] = row.v
+		} else {
+			trial.Metrics["latency_p50_s"] = row.v
+		}
+		run.Trials = append(run.Trials, trial)
+	}
+	e := &evidence{x: &experiment.Experiment{}, published: "97-t", machine: "A machine", newest: run,
+		File: &verdict.File{Date: "2026-06-01", Conditions: medians.Of(run.Conditions, []*results.File{run})}}
 	e.sort()
 	t1 := e.results([]string{"latency_p50_s", "errors"}, e.Conditions, "t-")
-	want := "2|4\u00a0ms|unknown 2, client-cpu 1; 4|<1ms|unknown 2; 16|4ms|wire"
+	want := "2|4\u00a0ms|unknown 2, client-cpu 1; 4|<3\u00a0ms|unknown 2; 16|4ms|wire"
 	var rows []string
 	for _, r := range t1.Rows {
 		rows = append(rows, strings.Join(strict.Map(r.Cells, func(c Cell) string { return c.Text }), "|"))

@@ -207,19 +207,21 @@ func (s *Site) audit(a *audit.File, later bool) Audit {
 	table := func(agrees bool) *Table {
 		t := &Table{Class: "figures audit cards", Heads: heads("Where it is printed", "Printed", "Recomputed", "Rounding allows", "Law")}
 		for _, f := range a.Findings {
-			if f.Agrees != agrees {
+			if f.Holds != agrees {
 				continue
 			}
-			id, recomputed, within := out.ID+"-"+f.ID, f.Shown.Recomputed, f.Shown.Within
-			if f.Relation != "equals" {
+			id, within := out.ID+"-"+f.ID, ""
+			printed, _, allows := f.Print(f.Stands)
+			recomputed, _, _ := f.Print(f.Allowed)
+			if f.Relation != law.Equals {
 				recomputed = string(f.Relation) + " " + recomputed
 			}
-			if within != "" {
-				within = "and " + within + " more"
+			if f.Within > 0 {
+				within = "and " + words.Percent(f.Within) + " more"
 			}
 			t.Rows = append(t.Rows, Row{ID: id, Cells: []Cell{
 				{Head: true, Text: words.UpperFirst(f.Place), To: "#" + id, Below: words.UpperFirst(f.Note)},
-				{Text: f.Shown.Printed}, {Text: recomputed}, {Text: cmp.Or(f.Shown.Stands, "exact"), Note: within}, {Text: string(f.Kind)}}})
+				{Text: cmp.Or(f.Printed, printed)}, {Text: recomputed}, {Text: cmp.Or(allows, "exact"), Note: within}, {Text: f.Law}}})
 		}
 		return t
 	}

@@ -112,9 +112,11 @@ func stray(v any, of reflect.Type, at string) (place, key string, known []string
 		of = of.Elem()
 	}
 	types := map[string]reflect.Type{}
-	for i := 0; of.Kind() == reflect.Struct && i < of.NumField(); i++ {
-		if key := of.Field(i).Tag.Get("toml"); key != "" && key != "-" {
-			known, types[key] = append(known, key), of.Field(i).Type
+	if of.Kind() == reflect.Struct {
+		for _, field := range reflect.VisibleFields(of) {
+			if key := field.Tag.Get("toml"); key != "" && key != "-" {
+				known, types[key] = append(known, key), field.Type
+			}
 		}
 	}
 	table, _ := v.(map[string]any)
