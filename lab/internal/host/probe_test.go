@@ -147,7 +147,7 @@ func TestTheIDTellsMachinesApart(t *testing.T) {
 	}
 }
 
-// A start is told from the next one, and nothing tells what id it had.
+// Each start has a mark of its own, and nothing tells what id it had.
 func TestAStartHasItsOwnName(t *testing.T) {
 	rig := build(t)
 	first := Boot(rig.root)

@@ -56,7 +56,7 @@ type Programs struct {
 	Tools    map[string]string // versions of Go, node and the load generators
 
 	root string
-	at   map[string]string // where each was looked for
+	at   map[string]string // the path that each should have
 }
 
 // FindPrograms looks up programs: lab, which is the path of the running one, autocannon, or any program by

@@ -26,8 +26,8 @@ func SharedServers(x *experiment.Experiment) map[string]experiment.Server {
 
 // CountsWith reports whether the blocks of two measured runs of one experiment, design and host may count together.
 // They must be of the same programs, as far as both name them, of like definitions and clients, and surely of one
-// machine: it did not start again in between or, where no run can say that, the kernel is the same. It is the one
-// place that says what a record holds.
+// machine. It did not start again in between or, where no run can say that, the kernel is the same. No other
+// place says what a record holds.
 func (f *File) CountsWith(g *File) bool {
 	p, q := f.Provenance, g.Provenance
 	for name, one := range p.Servers {
