@@ -26,7 +26,7 @@ type page struct {
 	Date        toml.LocalDate `toml:"date"`
 	Also        []also         `toml:"also"` // further entries that the page tells of, in parts with the anchors entry-NUMBER
 	Experiments []string       `toml:"experiments"`
-	Rests       []struct {     // claims that title, lede and found rest on
+	Rests       []struct {     // claims that title and lede rest on
 		Claim   string          `toml:"claim"`
 		Verdict verdict.Verdict `toml:"verdict"` // as the words assume
 	} `toml:"rests"`
@@ -130,7 +130,7 @@ func (s *Site) readPages() error {
 	return nil
 }
 
-// A Summary is a line for the author of a page whose title, lede or line on the home page assumes another verdict than
+// A Summary is a line for the author of a page whose title or lede assumes another verdict than
 // the evidence has.
 type Summary struct {
 	Text  string
@@ -148,7 +148,7 @@ func (p *page) compare(claims map[string]verdict.Verdict) (all []Summary, notice
 			continue
 		}
 		now := cmp.Or(is.Word(), "nothing")
-		all = append(all, Summary{fmt.Sprintf("%s: [[rests]]: its title, lede and found assume that %s is %s, and the "+
+		all = append(all, Summary{fmt.Sprintf("%s: [[rests]]: its title and lede assume that %s is %s, and the "+
 			"record says %s: write them anew", p.path, r.Claim, r.Verdict.Word(), now),
 			r.Verdict == verdict.Confirmed || r.Verdict == verdict.Refuted})
 		notices = append(notices, fmt.Sprintf("The record has moved since this title and summary were written. They take "+
