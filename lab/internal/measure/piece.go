@@ -148,7 +148,7 @@ func (b *block) await(ctx context.Context, i int, c *pieceClient) error {
 	}
 	defer c.end()
 	s, most := b.Subjects[i], c.Warmup+c.counts+c.Grace
-	limit, middle, look := time.After(most), c.began.Add(c.Warmup+c.counts-b.Slot*3/4), time.NewTicker(exitSeenWithin/40)
+	limit, census, look := time.After(most), c.began.Add(c.Warmup+c.counts-b.Slot*3/4), time.NewTicker(exitSeenWithin/40)
 	defer look.Stop()
 	for over := false; !over && s.Gone() == nil; {
 		select {
@@ -158,7 +158,8 @@ func (b *block) await(ctx context.Context, i int, c *pieceClient) error {
 			b.fault(i, gate.ClientFailed, "the client had not ended %v after its start", most)
 			return nil
 		case now := <-look.C:
-			if now.After(middle) {
+			if now.After(census) {
+				census = now.Add(b.Slot / 8) // each takes milliseconds of the core that clients need
 				c.attend(s, b.Asked[i].Connections)
 			}
 		case <-c.proc.Done():
