@@ -27,7 +27,6 @@ const (
 	throughput = "throughput_rps"
 	p50        = "latency_p50_s"
 	p99        = "latency_p99_s"
-	idle       = "idle_servers_busy"
 )
 
 // Assess says what the blocks tell so far.
@@ -171,7 +170,7 @@ func (r *Run) strange(i int, ratio *compare.Ratio) string {
 		if !valid(x) || !valid(y) {
 			continue
 		}
-		more = append(more, x.Metrics[idle]-y.Metrics[idle]+x.Strangers-y.Strangers)
+		more = append(more, x.Metrics[gate.Idle]-y.Metrics[gate.Idle]+x.Strangers-y.Strangers)
 	}
 	by, k, n, follows := gate.Follows(more, ratio.Ratio)
 	if !follows && (k < n || !gate.Explains(by, ratio.Ratio)) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/slots"
@@ -111,7 +112,7 @@ func TestWhatBlocksSay(t *testing.T) {
 		}, compare.Undecided, "", 1, "more ran beside old than beside the other, in 20 of 20 blocks and by 0.10 of a core"},
 		{"work that new leaves behind", each(7, 0.95), func(r *Run) {
 			for n := range r.Blocks {
-				r.Blocks[n].Trials[0].Metrics[idle] = 0.05
+				r.Blocks[n].Trials[0].Metrics[gate.Idle] = 0.05
 			}
 		}, compare.Undecided, "", 1, "more ran beside old than beside the other, in 7 of 7 blocks and by 0.05"},
 		{"strangers that do not explain it", each(20, 1.5), func(r *Run) {

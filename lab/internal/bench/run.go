@@ -194,10 +194,6 @@ func (r *Run) spent(out *compare.Outcome) bool {
 	return false
 }
 
-// mostIdle is what the other servers may use in a server's slots, as a share of a core. Runtimes clean up and compile after
-// their load, alike on both sides; where they do not, the bet on strangers tells.
-const mostIdle = 0.25
-
 // order draws the slots of a block, in each round one of each server. The draw does not depend on other blocks.
 func (r *Run) order(n int) (order []int) {
 	source := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "seed %d block %d", r.Seed, n))))
@@ -230,8 +226,7 @@ func (r *Run) block(ctx context.Context, n int) (out Block, err error) {
 	for i := range first {
 		t := made[slices.Index(first, i)]
 		t.Faults = slices.DeleteFunc(t.Faults, func(f measure.Fault) bool {
-			return f.Name == gate.IdleServers && t.Metrics[idle] < mostIdle ||
-				(f.Name == gate.WrongAnswer || f.Name == gate.Errors) && 20*t.Tally.Failed < t.Tally.Asked // a note gives their share
+			return (f.Name == gate.WrongAnswer || f.Name == gate.Errors) && 20*t.Tally.Failed < t.Tally.Asked // a note gives their share
 		})
 		out.Trials = append(out.Trials, t)
 	}

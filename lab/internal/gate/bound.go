@@ -166,8 +166,11 @@ func Disturbed(trials []map[string]float64, shared bool) string {
 	return strings.Join(says, ", ") + "; intervals are wider for it"
 }
 
-// Strangers is the metric that says what others ran on the server's cores in a trial's slots.
-const Strangers = "strangers_cores"
+// The metrics that say what ran in a trial's slots on the server's cores, beside the server that was loaded.
+const (
+	Strangers = "strangers_cores"
+	Idle      = "idle_servers_busy" // the block's other servers, as work that they left behind
+)
 
 // The bet on whether what others ran follows one of two conditions, as work that a server leaves to
 // others would. It has a level of its own. A difference of the figures that is more than

@@ -34,9 +34,6 @@ const (
 	// EachWorker is how many connections a worker has in the mean where none can be without one by
 	// chance: of four workers, one is in less than one of a million trials.
 	EachWorker = 16
-	// IdleServer is the most CPU, in cores, that all waiting servers may use together, since the measured server then
-	// lacks that CPU. A waiting server wakes up for its timers, which costs a tenth of this limit.
-	IdleServer = 0.02
 	// AutocannonStep is the step of autocannon's latencies, in seconds: up to that much is cut off.
 	AutocannonStep = 0.001
 )
@@ -53,7 +50,6 @@ const (
 	ClientFailed  = "client-failed"
 	Connections   = "connections"
 	Little        = "littles-law"
-	IdleServers   = "idle-server"
 	Ledger        = "ledger"
 	HeldBack      = "held-back"
 	ProfileFailed = "profile-failed"
@@ -87,8 +83,6 @@ var All = []Gate{
 		"raise the limit of open files; make sure that nothing else answers at the server's address"},
 	{Little, fmt.Sprintf("rate times mean latency was more than %.0f %% off what a closed loop keeps in flight, beyond what "+
 		"resolution and the window's ends explain", LittleOff*100), "this is a mistake of the lab or of its load generator: report it"},
-	{IdleServers, fmt.Sprintf("servers that were up and not loaded used more than %.0f %% of a core in the trial's slots",
-		IdleServer*100), "switch off what they do without a request"},
 	{Ledger, "an event of a stream ended in none of the places that its server counts, or in two, or was read twice",
 		"this is a mistake of the server's ledger or of the reader: report it"},
 	{HeldBack, "a quota held the cores back, or a signal stopped the server or the client",
@@ -164,8 +158,6 @@ func Judge(figures map[string]float64, a Asked) []Finding {
 	t.within(Connections, "connections_established", a.Connections > 0, float64(a.Connections), boundless,
 		"%.0f connections were established, asked were %d", a.Connections)
 	t.little()
-	t.within(IdleServers, "idle_servers_busy", a.SlotS > 0, 0, IdleServer,
-		"servers that were not loaded used %.3f of a core in the trial's slots, more than %.2f", IdleServer)
 	if a.Generator == Readers && !claimed("unaccounted_events") {
 		t.within(Ledger, "unaccounted_events", true, 0, 0, "%.0f events ended in no place of the ledger, or in two")
 		t.within(Ledger, "duplicate_events", true, 0, 0, "%.0f events were read twice")

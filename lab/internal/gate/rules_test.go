@@ -10,7 +10,7 @@ func inSlots() (map[string]float64, Asked) {
 	return map[string]float64{
 		"requests": 60_000, "throughput_rps": 100_000, "latency_mean_s": 0.001,
 		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "workers": 2, "workers_serving": 2, "connections_established": 100,
-		"client_thread_busy_max": 0.5, "throttled_s": 0, "idle_servers_busy": 0.02,
+		"client_thread_busy_max": 0.5, "throttled_s": 0,
 	}, Asked{Generator: HTTPLoad, Connections: 100, Pipelining: 1, Workers: 2, WindowS: 0.6, SlotS: 0.1}
 }
 
@@ -54,8 +54,6 @@ func TestRules(t *testing.T) {
 
 		{"a connection less", values{"connections_established": 99}, nil, Connections, "connections_established"},
 		{"connections missing", values{"connections_established": absent}, nil, NoTelemetry, "connections_established"},
-		{"an idle server that works", values{"idle_servers_busy": 0.021}, nil, IdleServers, "idle_servers_busy"},
-		{"idle servers missing", values{"idle_servers_busy": absent}, nil, NoTelemetry, "idle_servers_busy"},
 		{"cores that were held back", values{"throttled_s": 0.1}, nil, HeldBack, "throttled_s"},
 		{"the client's threads missing", values{"client_thread_busy_max": absent}, nil, NoTelemetry, "client_thread_busy_max"},
 		{"a disturbed machine", values{"server_foreign_load": 0.9, "client_steal": 0.5, "silence_s": 3}, nil, "", ""},
@@ -67,10 +65,10 @@ func TestRules(t *testing.T) {
 			values{"throughput_rps": 2000, "latency_mean_s": 0.059, "latency_max_s": 0.05, "latency_cut_share": 0}, nil, "", ""},
 		{"more", values{"throughput_rps": 3000, "latency_mean_s": 0.059, "latency_max_s": 0.05}, nil, Little, "latency_mean_s"},
 		{"the mean missing", values{"latency_mean_s": absent}, nil, NoTelemetry, "latency_mean_s"},
-		// Cut latencies give a least mean, and no other is needed; in one piece there is no idle server.
-		{"a mean that is cut", values{"latency_mean_s": absent, "latency_mean_least_s": 0.0005, "idle_servers_busy": absent}, autocannon,
+		// Cut latencies give a least mean, and no other is needed.
+		{"a mean that is cut", values{"latency_mean_s": absent, "latency_mean_least_s": 0.0005}, autocannon,
 			"", ""},
-		{"a least mean missing", values{"latency_mean_s": absent, "idle_servers_busy": absent}, autocannon, NoTelemetry,
+		{"a least mean missing", values{"latency_mean_s": absent}, autocannon, NoTelemetry,
 			"latency_mean_least_s"},
 
 		{"an event in no place", values{"unaccounted_events": 1, "duplicate_events": 0}, func(a *Asked) { a.Generator = Readers },
@@ -102,7 +100,7 @@ func TestRules(t *testing.T) {
 
 // Thresholds are text, not Go's formatting, and each fault has its way out.
 func TestSentences(t *testing.T) {
-	for name, want := range map[string]string{RateShort: "99 % of", SendLate: "1ms late", Little: "10 % off", IdleServers: "2 % of"} {
+	for name, want := range map[string]string{RateShort: "99 % of", SendLate: "1ms late", Little: "10 % off"} {
 		for _, g := range All {
 			if g.Name == name && !strings.Contains(g.Closes, want) {
 				t.Errorf("%s: %q lacks %q", name, g.Closes, want)

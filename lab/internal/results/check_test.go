@@ -89,7 +89,7 @@ func TestCheckJudgesFaultsAgain(t *testing.T) {
 		{"errors", 1, gate.Errors}, {"timeouts", 1, gate.Errors}, {"resets", 1, gate.Errors},
 		{"workers", 0, gate.LostWorker}, {"workers_serving", 0, gate.LostWorker},
 		{"connections_established", 99, gate.Connections}, {"connections_established", 100, ""},
-		{"latency_mean_s", 0.9, gate.Little}, {"throttled_s", 0.1, gate.HeldBack}, {"idle_servers_busy", 0.1, gate.IdleServers},
+		{"latency_mean_s", 0.9, gate.Little}, {"throttled_s", 0.1, gate.HeldBack},
 		{"calibration_after_s", 2e-6, ""}, {"server_foreign_load", 0.9, ""}, {"client_steal", 0.4, ""},
 	} {
 		f := turned(t, 1)

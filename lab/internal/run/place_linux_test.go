@@ -194,7 +194,7 @@ func (p place) until(make func() []results.Trial, shows func([]results.Trial) bo
 
 // disturbed reports whether a trial was invalid because of the machine.
 func disturbed(t results.Trial) bool {
-	return closed(t, gate.HeldBack, gate.NoTelemetry, gate.IdleServers)
+	return closed(t, gate.HeldBack, gate.NoTelemetry)
 }
 
 func closed(t results.Trial, names ...string) bool {

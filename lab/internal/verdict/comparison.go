@@ -212,14 +212,15 @@ func (rec *record) reading(c experiment.Claim, m *comparison, b block) results.R
 	return r
 }
 
-// follows says that what others ran follows one of two conditions and may explain their ratio; empty if it does not.
+// follows says that what others ran, the idle servers among them, follows one of two conditions and may explain their ratio; empty if it does not.
 func (m *comparison) follows(blocks []block) string {
 	var more []float64
 	for _, b := range blocks {
-		x, known := b.of.at(m.a)[b.number].Metrics[gate.Strangers]
-		y, both := b.of.at(m.b)[b.number].Metrics[gate.Strangers]
+		x, y := b.of.at(m.a)[b.number].Metrics, b.of.at(m.b)[b.number].Metrics
+		_, known := x[gate.Strangers]
+		_, both := y[gate.Strangers]
 		if known && both {
-			more = append(more, x-y)
+			more = append(more, x[gate.Strangers]-y[gate.Strangers]+x[gate.Idle]-y[gate.Idle])
 		}
 	}
 	if len(more) == 0 {
