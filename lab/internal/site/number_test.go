@@ -41,7 +41,7 @@ func buffered(t *testing.T, prose string) journal.Root {
 	t.Helper()
 	root := archivetest.Clone(t)
 	archivetest.Write(t, root.Experiment("12-unrun"), buffers)
-	made(t, root, "12-buffer", buffers, "amd-epyc-2c-6beed3c9", 14, func(levels setting.Levels, _ int) madeup.Came {
+	made(t, root, "12-buffer", buffers, archivetest.Host, 14, func(levels setting.Levels, _ int) madeup.Came {
 		c := madeup.Came{CostS: 12e-6, Noise: 1e-9, ServerBusy: 0.5}
 		if levels["write_buffer"] == setting.Int(8192) && levels["route"] == setting.String("/read") {
 			c.CostS = 8e-6

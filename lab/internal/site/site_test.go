@@ -233,13 +233,13 @@ to = "1 - t.c1.throughput_rps / t.c2.throughput_rps"
 func small(t *testing.T) journal.Root {
 	t.Helper()
 	root := journal.Root(t.TempDir())
-	for _, path := range []string{"data/hosts/amd-epyc-2c-6beed3c9.json", "data/hosts/c6in-8xlarge.json",
+	for _, path := range []string{"data/hosts/" + archivetest.Host + ".json", "data/hosts/c6in-8xlarge.json",
 		"data/hosts/c8i-32xlarge.json", "data/calibration/pairs.csv"} {
 		archivetest.Write(t, root.Path(path), archivetest.Read(t, filepath.Join(archivetest.Repository, path)))
 	}
 	archivetest.Write(t, root.Path("data/texts/97.toml"), printed)
-	made(t, root, "90-states", states, "amd-epyc-2c-6beed3c9", 12, saves)
-	made(t, root, "90-states", states, "amd-epyc-2c-6beed3c9", 14, saves)
+	made(t, root, "90-states", states, archivetest.Host, 12, saves)
+	made(t, root, "90-states", states, archivetest.Host, 14, saves)
 	made(t, root, "90-states", states, "c6in-8xlarge", 7, closed)
 	archivetest.Write(t, root.Experiment("90-alone"), states)
 	archivetest.Write(t, root.Path("content/journal/97-an-entry.md"), front+figures)
@@ -330,10 +330,10 @@ func TestAFaultIsNamed(t *testing.T) {
 // Both experiments of a page show one machine, also where another has more blocks of one of them.
 func TestAPageIsOfOneMachine(t *testing.T) {
 	root := small(t)
-	made(t, root, "90-alone", states, "amd-epyc-2c-6beed3c9", 6, saves)
+	made(t, root, "90-alone", states, archivetest.Host, 6, saves)
 	made(t, root, "90-alone", states, "c8i-32xlarge", 9, saves)
 	s := site(t, root)
-	if e := s.shown["90-alone"]; e.Host != "amd-epyc-2c-6beed3c9" || s.shown["90-states"].Host != e.Host {
+	if e := s.shown["90-alone"]; e.Host != archivetest.Host || s.shown["90-states"].Host != e.Host {
 		t.Errorf("%s and %s", e.Host, s.shown["90-states"].Host)
 	}
 	archivetest.Write(t, root.Path("content/journal/97-an-entry.md"), "+++\nexperiments = [\"90-alone\"]\n+++\n")
@@ -437,7 +437,7 @@ func TestASummaryGoesWithItsEvidence(t *testing.T) {
 func TestAPageThatNamesWhatIsNotThereIsRefused(t *testing.T) {
 	root := small(t)
 	words := strings.NewReplacer("[settings]", "[settings]\nprefork = false", "write_buffer", "stack", "[1024, 4096, 8192]", `["fiber", "net-http"]`, "[1024, 8192]", `["fiber", "net-http"]`).Replace(states)
-	made(t, root, "90-words", words, "amd-epyc-2c-6beed3c9", 2, nil)
+	made(t, root, "90-words", words, archivetest.Host, 2, nil)
 	figure := func(lines string) string { return "[[figures]]\nname = \"f\"\n" + lines }
 	for text, want := range map[string]string{
 		"experiments = [\"90-none\"]": "lab/experiments/90-none.toml is missing",

@@ -27,14 +27,17 @@ const (
 	// Repository is the repository's top directory, seen from a package in lab/internal.
 	Repository = "../../.."
 
+	// Host is the journal's machine.
+	Host = "amd-epyc-2c-def2dd10"
+
 	// Measured is a run of 11-threads that no text refers to.
-	Measured = "20261129t172508z-amd-epyc-2c-6beed3c9"
+	Measured = "THREADSRUN-" + Host
 
 	// ThreadsDesign is today's design of the same experiment.
 	ThreadsDesign = "lab/experiments/11-threads.toml"
 
 	// Profiled is the run with profiles of ProfiledClone, with its experiment.
-	Profiled = "09-mutex/20261129t172259z-amd-epyc-2c-6beed3c9"
+	Profiled = "09-mutex/MUTEXRUN-" + Host
 )
 
 var (
@@ -55,7 +58,7 @@ func CountedDesign(entry string, core bool) string {
 // to, and a run.
 var cloned = []string{
 	"data/results/11-threads/" + Measured + ".json",
-	"data/hosts/amd-epyc-2c-6beed3c9.json", "data/hosts/c6i-4xlarge.json", "data/hosts/c6in-8xlarge.json",
+	"data/hosts/" + Host + ".json", "data/hosts/c6i-4xlarge.json", "data/hosts/c6in-8xlarge.json",
 	"data/hosts/c8i-32xlarge.json", "data/calibration/pairs.csv",
 	"data/texts/03.toml", "data/texts/08.toml", "data/texts/09.toml", "data/texts/10.toml", "data/texts/11.toml",
 	"lab/experiments/03-rps-rfs.toml", "lab/experiments/08-cpu-bound.toml", "lab/experiments/06-irq-pinning.toml",
