@@ -31,13 +31,13 @@ const (
 	Host = "amd-epyc-2c-def2dd10"
 
 	// Measured is a run of 11-threads that no text refers to.
-	Measured = "THREADSRUN-" + Host
+	Measured = "20261129t205437z-" + Host
 
 	// ThreadsDesign is today's design of the same experiment.
 	ThreadsDesign = "lab/experiments/11-threads.toml"
 
 	// Profiled is the run with profiles of ProfiledClone, with its experiment.
-	Profiled = "09-mutex/MUTEXRUN-" + Host
+	Profiled = "09-mutex/20261129t205244z-" + Host
 )
 
 var (
