@@ -62,12 +62,12 @@ func TestClaimsKeepTheLocksOfRecordedRuns(t *testing.T) {
 		"10-workers/one-master":                  "b48a69ac2b1f200d ca589fb1e141315c",
 		"10-workers/workers-equal-gomaxprocs":    "b48a69ac2b1f200d 15ec6a9f1a86667d",
 		"11-pipelining-read/wire-stays-the-wall": "adc44e24853353f5 600876bb9b41935d",
-		"12-write-buffer/bytes-alone":            "337351fe8f6e9764 e0ee44518e710c4e",
+		"12-write-buffer/bytes-alone":            "3e94581c57bf92d8 e0ee44518e710c4e",
 		"13-fan-out/all-accounted":               "5d053634f6722a3f bd3a747011fdd3ed",
 		"13-fan-out/reading-costs":               "5d053634f6722a3f 46b8f3bae364f481",
 		"14-shards/used-shards-cost-the-same":    "d3ea3240d2511d2c cd9a6b5e37736845",
 		"14-shards-used/eight-of-eight":          "a3e87b9d86dd529d 12b2d4815e2cea86",
-		"aa-control/same-cost":                   "df44ab4efab67b12 5c2f378dc89f3e6f",
+		"aa-control/same-cost":                   "27bbc1ce99b03573 5c2f378dc89f3e6f",
 		"batch-offered/all-deliver":              "97b504a49ebaa89f 12e02710a865a314",
 	} {
 		name, id, _ := strings.Cut(claim, "/")
