@@ -10,10 +10,14 @@ setup() {
   cd "$root" || return
   mkdir "$BATS_TEST_TMPDIR/bin"
   ln -s "$root/.tools/bin/fiber_server" "$BATS_TEST_TMPDIR/bin/server"
-  # What go install would put there; a comparison ends after two seconds, whether it is decided or not.
-  # shellcheck disable=SC2016 # the script expands them
-  printf '#!/bin/sh\n[ "$1" != compare ] || set -- "$@" --at-most 2s\n"%s" "$@"\nstatus=$?; [ $status -lt 3 ] || exit $status\n' \
-    "$root/.tools/bin/linerate" >"$BATS_TEST_TMPDIR/bin/linerate"
+  # What go install would put there. A comparison may stop after its look and its warm-up, where a test has no time for blocks.
+  cat >"$BATS_TEST_TMPDIR/bin/linerate" <<END
+#!/bin/sh
+[ "\$1" != compare ] || set -- "\$@" --at-most "\${at_most-2s}"
+"$root/.tools/bin/linerate" "\$@" 2>"$BATS_TEST_TMPDIR/errors"; status=\$?
+cat "$BATS_TEST_TMPDIR/errors"
+[ \$status -lt 3 ] || grep -q 'are the least that tell' "$BATS_TEST_TMPDIR/errors"
+END
   chmod +x "$BATS_TEST_TMPDIR/bin/linerate"
   PATH=$BATS_TEST_TMPDIR/bin:$PATH
 }
@@ -29,17 +33,24 @@ block() {
 # type_in runs commands as a reader would: a line that starts a server gives it time, and what still runs at the end is ended.
 type_in() {
   local commands
-  commands=$(sed -e '/^go install/d' -e 's,\.tools/bin/fiber_server,server,g; s,\.tools/bin/,,' -e 's/-d [35]s/-d 1s/; s/-d 5 /-d 1 /' -e 's/^.*[^&]& *\(#.*\)\?$/&\nsleep 0.5/')
+  commands=$(sed -e '/^go install/d' -e 's,\.tools/bin/fiber_server,server,g; s,\.tools/bin/,,' \
+    -e 's/-d [35]s/-d 1s/; s/-d 5 /-d 1 /' -e 's/^.*[^&]& *\(#.*\)\?$/&\nsleep 0.5/')
   run bash -euo pipefail -c "trap 'kill \$(jobs -p) 2>/dev/null || true' EXIT
     $commands"
   echo "$output"
   [ "$status" -eq 0 ]
 }
 
-@test "entries 01, 09 and 12 compare servers" {
-  for page in 01-three-servers 09-profiling 12-compression; do
+@test "entry 12 compares two buffers" {
+  export at_most=20s
+  type_in < <(block journal/12-compression "linerate compare")
+  [[ $output =~ 'large costs '.*'less CPU a request than small' ]]
+}
+
+@test "entries 01 and 09 compare servers" {
+  for page in 01-three-servers 09-profiling; do
     type_in < <(block "journal/$page" "linerate compare")
-    [[ $output =~ 'CPU a request' ]]
+    [[ $output =~ 'warming up'.*'are the least that tell' ]]
   done
 }
 
