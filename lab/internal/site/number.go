@@ -2,7 +2,7 @@ package site
 
 // This file reads references and finds them in pages. A page says which number it wants, and the lab writes it:
 //
-//	{{< n "12-write-buffer ratio server_cpu_per_request_s write_buffer=8192/4096 route=/read" >}}
+//	{{< n "12-second-write ratio server_cpu_per_request_s write_buffer=8192/4096" >}}
 //
 // A reference is a subject, a form, and what the form takes: names, then levels. A subject is an experiment, which
 // means all evidence of the machine that pages show, or a table of a text, as 12/ramp. A level is NAME=VALUE, or
