@@ -13,7 +13,7 @@ import (
 // a reader would. It has quantiles of much beside latency, and figures that no head says in full.
 func TestTheJournalsOwnTrialsKeepTheLaws(t *testing.T) {
 	paths, err := filepath.Glob("../../../data/results/*/*.json")
-	if err != nil || len(paths) < 100 {
+	if err != nil || len(paths) < 40 {
 		t.Fatal(len(paths), err)
 	}
 	held, said := 0, map[law.Verdict]int{}
