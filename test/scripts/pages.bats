@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # What entries, "What we learned" and "What to do" tell a reader to type, run as it stands there, with less time. What needs
-# root, perf, a network card or another host is left out; `lab run` is tested elsewhere, so only its experiments are looked up.
+# root, perf, a network card or another host is left out. compare.bats has whole comparisons; of `lab run`, which is tested
+# elsewhere, only the experiments are looked up.
 
 bats_require_minimum_version 1.5.0
 load helper
@@ -13,7 +14,7 @@ setup() {
   # What go install would put there. A comparison may stop after its look and its warm-up, where a test has no time for blocks.
   cat >"$BATS_TEST_TMPDIR/bin/linerate" <<END
 #!/bin/sh
-[ "\$1" != compare ] || set -- "\$@" --at-most "\${at_most-2s}"
+[ "\$1" != compare ] || set -- "\$@" --at-most 2s
 "$root/.tools/bin/linerate" "\$@" 2>"$BATS_TEST_TMPDIR/errors"; status=\$?
 cat "$BATS_TEST_TMPDIR/errors"
 [ \$status -lt 3 ] || grep -q 'are the least that tell' "$BATS_TEST_TMPDIR/errors"
@@ -41,14 +42,8 @@ type_in() {
   [ "$status" -eq 0 ]
 }
 
-@test "entry 12 compares two buffers" {
-  export at_most=20s
-  type_in < <(block journal/12-compression "linerate compare")
-  [[ $output =~ 'large costs '.*'less CPU a request than small' ]]
-}
-
-@test "entries 01 and 09 compare servers" {
-  for page in 01-three-servers 09-profiling; do
+@test "entries 01, 09 and 12 compare servers" {
+  for page in 01-three-servers 09-profiling 12-compression; do
     type_in < <(block "journal/$page" "linerate compare")
     [[ $output =~ 'warming up'.*'are the least that tell' ]]
   done
@@ -91,9 +86,9 @@ type_in() {
   "$root/.tools/bin/fiber_server" --prefork=false --addr 127.0.0.1:8083 3>&- &
   server=$!
   for page in learned advice; do
-    mapfile -t commands < <(grep -oE '`(linerate (compare|load) |GOMAXPROCS)[^`]+`' "content/$page.md" | tr -d '`')
+    mapfile -t commands < <(grep -oE '`(linerate load |GOMAXPROCS)[^`]+`' "content/$page.md" | tr -d '`')
     for typed in "${commands[@]}"; do
-      case $typed in *old* | "linerate load -R 1000") continue ;; esac # of the reader's own servers, or half a command
+      [ "$typed" != "linerate load -R 1000" ] || continue # half a command
       echo "# $typed"
       [[ $typed != *load* || $typed == *" -d "* ]] || typed+=" -d 1s"
       type_in <<<"$typed"
