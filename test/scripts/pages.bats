@@ -94,7 +94,6 @@ type_in() {
       type_in <<<"$typed"
     done
   done
-  kill "$server"
 }
 
 @test "each experiment that a page runs is there" {

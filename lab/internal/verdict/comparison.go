@@ -212,7 +212,8 @@ func (rec *record) reading(c experiment.Claim, m *comparison, b block) results.R
 	return r
 }
 
-// follows says that what others ran, the idle servers among them, follows one of two conditions and may explain their ratio; empty if it does not.
+// follows says that what others ran, the idle servers among them, follows one of two conditions and may explain their
+// ratio; empty if it does not.
 func (m *comparison) follows(blocks []block) string {
 	var more []float64
 	for _, b := range blocks {

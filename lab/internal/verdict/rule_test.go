@@ -405,15 +405,16 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 // What others ran on the cores follows one condition, and could explain the ratio.
 func TestWorkThatFollowsAConditionLeavesTheClaimOpen(t *testing.T) {
 	for _, c := range []struct {
-		ratio, more float64
-		want        Verdict
-	}{{1.3, 0, Confirmed}, {1.3, 0.2, Open}, {3, 0.2, Confirmed}} {
+		ratio, more, idle float64
+		want              Verdict
+	}{{1.3, 0, 0, Confirmed}, {1.3, 0.2, 0, Open}, {3, 0.2, 0, Confirmed}, {1.3, 0, 0.2, Open}} {
 		x := designed(t, "", with(atLeast, "1.5", "1.2"))
 		r := ratios(x, times(20, c.ratio)...)
 		for i := range r.Trials {
 			r.Trials[i].Metrics[gate.Strangers] = 0.1
 			if r.Trials[i].Condition == "c2" {
 				r.Trials[i].Metrics[gate.Strangers] += c.more
+				r.Trials[i].Metrics[gate.Idle] = c.idle
 			}
 		}
 		says := ""
