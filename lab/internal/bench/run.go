@@ -92,7 +92,7 @@ func (r *Run) least() int { return compare.Fewest(r.level()) }
 
 // rounds are those of the nth block.
 func (r *Run) rounds(n int) int {
-	least, slots := r.Budget/perSlots/atFirst, max(r.beside, r.Budget/perSlots)
+	least, slots := max(r.Budget/perSlots, r.beside/2)/atFirst, max(r.beside, r.Budget/perSlots)
 	if n <= r.least() {
 		slots /= atFirst
 	}
@@ -126,7 +126,7 @@ func (r *Run) Measure(ctx context.Context) error {
 			return err
 		}
 		r.Blocks = append(r.Blocks, block)
-		if most := r.Budget / perBlock; block.Took > most { // slower than it looked
+		if most := r.Budget / perBlock; r.beside < most && block.Took > most { // slower than it looked
 			r.most = max(int(int64(r.Rounds)*int64(most)/int64(block.Took)), leastRounds)
 		}
 		out := r.Assess()
