@@ -206,6 +206,7 @@ func (c *loadCall) table(t *load.TargetSummary, slot load.SlotReport, missed, fa
 	if slot.Seconds > 0 {
 		row("client", "%.2f of a core, its busiest thread %.2f", slot.ClientCPUS/slot.Seconds, slot.BusiestThreadS/slot.Seconds)
 	}
+	delayed := probe.Delayed(t.Figures()[figure("p50")])
 	for _, note := range []struct {
 		is   bool
 		text string
@@ -217,6 +218,7 @@ func (c *loadCall) table(t *load.TargetSummary, slot load.SlotReport, missed, fa
 			"connections were reopened: the server announced their end")},
 		{t.Crossed > 0, words.Count(int(t.Crossed), "request was", "requests were") +
 			" asked again: the server closed the connection before it answered"},
+		{delayed != "", delayed},
 		{t.Varies, "the body changes in the course of the load, so its bytes are not compared"},
 		{t.Statuses[http.StatusTooManyRequests] > 0, "the server limits its rate (status 429)"},
 		{strings.HasPrefix(c.target.URL, "https:") && c.Cert == "" && t.Answered == 0,

@@ -56,7 +56,11 @@ func (r *Run) Assess() *compare.Outcome {
 		out.Notes = append(out.Notes, differs)
 	}
 	for i := range r.Servers {
-		if out.Servers = append(out.Servers, r.measured(i)); i > 0 {
+		m := r.measured(i)
+		if delayed := probe.Delayed(m.P50); delayed != "" {
+			out.Notes = append(out.Notes, m.Name+": "+delayed)
+		}
+		if out.Servers = append(out.Servers, m); i > 0 {
 			out.Comparisons = append(out.Comparisons, r.comparison(i, out.Differs))
 		}
 	}

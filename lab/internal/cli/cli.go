@@ -208,10 +208,14 @@ func Commit() (commit string, modified bool) {
 	return value("vcs.revision"), value("vcs.modified") == "true"
 }
 
+// noNumber is how kong refuses a word for a flag that wants a number.
+var noNumber = regexp.MustCompile(`expected a .*(?:float|int) but got ("[^"]*")(?: \(string\))?`)
+
 // refusal says in one line what is wrong with a call, and which help tells how to write
 // it.
 func (p Program) refusal(wrong *kong.ParseError) error {
 	help, says := p.Name+" help", strings.Replace(wrong.Error(), `but got "EOL" (<EOL>)`, "but nothing follows", 1)
+	says = noNumber.ReplaceAllString(says, "$1 is no number")
 	if of := wrong.Context.Selected(); of != nil {
 		help += " " + of.Path()
 	} else if rest, ok := strings.CutPrefix(says, "unexpected argument "); ok {

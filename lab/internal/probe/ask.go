@@ -377,3 +377,13 @@ func Spoken(t load.Target) string {
 	}
 	return name
 }
+
+// Delayed is what a median latency of 40 ms and a little more hints at; empty for others. Linux delays an acknowledgement
+// by 40 ms (TCP_DELACK_MIN in include/net/tcp.h).
+func Delayed(p50 float64) string {
+	if p50 < 0.0395 || p50 > 0.048 {
+		return ""
+	}
+	return "answers that wait some 40 ms are often sent in two parts, the second of which waits for a delayed acknowledgement; " +
+		"TCP_NODELAY in the server, or one write, ends that"
+}

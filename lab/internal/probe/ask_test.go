@@ -109,3 +109,11 @@ func TestAskingForSeveralRequests(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAnAnswerThatWaitsForAnAcknowledgementHasAHint(t *testing.T) {
+	for p50, want := range map[float64]bool{0.044: true, 0.0401: true, 0.0002: false, 0.039: false, 0.05: false, 0: false} {
+		if got := Delayed(p50) != ""; got != want {
+			t.Errorf("%v s: %v, want %v", p50, got, want)
+		}
+	}
+}
