@@ -72,7 +72,7 @@ type Measured struct {
 	Subject  string   `json:"subject,omitempty"`  // whose CPU time was read of a server that ran already, as pid:1234
 	Revision string   `json:"revision,omitempty"` // the commit that it was built from, where --base and --head name it
 	WarmupS  float64  `json:"warmup_s,omitempty"` // load after each of its starts that does not count
-	// NeverSteady says how its CPU a request went on changing; such a server decides nothing.
+	// NeverSteady says how its CPU a request went on changing within blocks.
 	NeverSteady   string  `json:"never_steady,omitempty"`
 	CPUPerRequest float64 `json:"server_cpu_per_request_s,omitempty"`
 	Throughput    float64 `json:"throughput_rps,omitempty"`
@@ -97,7 +97,7 @@ type Comparison struct {
 	Says    string  `json:"says"`
 	// Failed says what shares of the answers of the two were wrong or did not come; empty if none.
 	Failed string `json:"failed,omitempty"`
-	// NeverSteady says that one of both was not, and that the verdict is undecided for it.
+	// NeverSteady says that one of both changed otherwise than the other, and that the verdict is undecided for it.
 	NeverSteady bool `json:"never_steady,omitempty"`
 	// Above says whether CPU a request is above --fail-above: yes, no, or open
 	// while the interval holds it. It is absent if that was not asked.

@@ -80,7 +80,7 @@ func (r *Run) trials(i int) []measure.Trial {
 func (r *Run) measured(i int) compare.Measured {
 	s := r.Servers[i]
 	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL, Subject: s.Subject, Revision: s.Commit,
-		NeverSteady: r.never(i), Bound: "unknown", WarmupS: r.warm.Seconds()}
+		NeverSteady: r.changes(i), Bound: "unknown", WarmupS: r.warm.Seconds()}
 	all, bounds := map[string][]float64{}, map[string]int{}
 	for _, t := range r.trials(i) {
 		bounds[string(gate.WallsOf(t.Metrics, 0).Bound())]++
@@ -252,7 +252,7 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 		c.Above = compare.AboveOpen
 	}
 	both, begun := len(r.ratios(i, 0, i, 0, throughput)), len(r.Blocks)
-	never, margin := cmp.Or(r.never(0), r.never(i)), float64(r.Margin)
+	never, margin := r.never(i), float64(r.Margin)
 	failed := cmp.Or(r.failures(i), r.failures(0))
 	x := c.CPUPerRequest
 	wrong, much := r.failing(i)
@@ -302,37 +302,58 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	default:
 		c.Says = c.Sentence(margin)
 	}
+	if r.Warmup == nil && r.changes(0)+r.changes(i) != "" {
+		c.Says += "; they still warmed up, so this is of young servers"
+	}
 	return c
 }
 
-// never says of a server that was never steady how its cost went on; empty if it was, or its warm-up was given.
+// never says how a server's CPU a request went on changing otherwise than the first's; empty if it did not, or the warm-up
+// was given. Servers that take turns and change alike, as those that compile themselves, have a ratio at any age.
 func (r *Run) never(i int) string {
-	why := r.changes(i)
-	if r.Warmup != nil || why == "" {
-		return ""
+	own, first := r.halves(i), r.halves(0)
+	for n := range own {
+		if own[n] *= 1 / cmp.Or(first[n], math.Inf(1)); r.Warmup != nil {
+			own[n] = 0
+		}
 	}
-	return fmt.Sprintf("%s: %s; a larger --budget looks on for longer, and --warmup takes it as it is then", r.Servers[i].Name, why)
+	if by, is := shift(own); is {
+		return fmt.Sprintf("from one half of a block to the other the CPU a request of %s over that of %s went to × %.3f; a larger "+
+			"--budget looks on for longer, and --warmup takes both as they are then", r.Servers[i].Name, r.Servers[0].Name, by)
+	}
+	return ""
 }
 
 // changes says how a server's CPU a request went the same way in block after block, from half to half; empty if it did not.
 func (r *Run) changes(i int) string {
-	var ratios []float64
-	for _, t := range r.trials(i) {
-		if t.Metrics[cost] == 0 {
-			continue
-		}
+	if by, is := shift(r.halves(i)); is {
+		return fmt.Sprintf("from one half of a block to the other its CPU a request went to × %.3f", by)
+	}
+	return ""
+}
+
+// halves are by how much a server's CPU a request changed from one half of each block to the other; 0 where that is not known.
+func (r *Run) halves(i int) []float64 {
+	return strict.Map(r.Blocks, func(b Block) float64 {
+		t := b.Trials[i]
 		turns := strict.Map(t.Slots, func(s slots.Slot) turn { return turn{s.Requests, s.ServerCPUS} })
 		half := len(turns) / 2
 		before, _ := costOf(turns[:half])
-		if after, _ := costOf(turns[len(turns)-half:]); before > 0 {
-			ratios = append(ratios, after/before)
+		after, _ := costOf(turns[len(turns)-half:])
+		if !valid(t) || t.Metrics[cost] == 0 || before == 0 {
+			return 0
 		}
-	}
-	x := compare.Over(ratios, stats.Alpha)
+		return after / before
+	})
+}
+
+// shift is the median of changes, and whether they surely go one way by more than drift.
+func shift(changes []float64) (by float64, is bool) {
+	x := compare.Over(strict.Filter(changes, func(v float64) bool { return v > 0 }), stats.Alpha)
 	if !x.Known() || x.Low <= 1+drift && x.High >= 1/(1+drift) {
-		return ""
+		return 1, false
 	}
-	return fmt.Sprintf("from one half of a block to the other its CPU a request went to × %.3f", x.Ratio)
+	return x.Ratio, true
 }
 
 // remarks are what to know before relying on the figures.

@@ -61,6 +61,18 @@ func changing(blocks int, servers ...int) func(*Run) {
 	}
 }
 
+// warming has the cost of old and new change within each block.
+func warming(by ...float64) func(*Run) {
+	return func(r *Run) {
+		r.Warmup = nil
+		for _, b := range r.Blocks {
+			for i, v := range by {
+				b.Trials[i].Slots = []slots.Slot{{Requests: 100, ServerCPUS: 1}, {Requests: 200, ServerCPUS: 2 * v}}
+			}
+		}
+	}
+}
+
 func TestWhatBlocksSay(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -94,12 +106,9 @@ func TestWhatBlocksSay(t *testing.T) {
 		{"bodies of one that change", each(7, 1.5), changing(4, 1), compare.Failing, "", 2,
 			"no verdict on cost: the bodies of new change in the course of the load, and those of old do not"},
 		{"bodies of one that changed once", each(7, 1.5), changing(3, 0), compare.Dearer, "", 0, "new costs 50.0 % more"},
-		{"never steady", each(9, 1.5), func(r *Run) {
-			r.Warmup = nil
-			for n := range r.Blocks {
-				r.Blocks[n].Trials[1].Slots = []slots.Slot{{Requests: 100, ServerCPUS: 1}, {Requests: 200, ServerCPUS: 2.2}}
-			}
-		}, compare.Undecided, "", 1, "never steady: new: from one half of a block to the other its CPU a request went to × 1.100"},
+		{"never steady", each(9, 1.5), warming(1, 1.1), compare.Undecided, "", 1,
+			"never steady: from one half of a block to the other the CPU a request of new over that of old went to × 1.100"},
+		{"both still warm up, and alike", each(9, 1.5), warming(0.7, 0.71), compare.Dearer, "", 0, "so this is of young servers"},
 		{"a control that differs", each(20, 1.5), func(r *Run) {
 			for n := range r.Blocks {
 				r.Blocks[n].Trials[2].Metrics[cost] = 11e-6

@@ -251,10 +251,8 @@ func (l *looker) settle(ctx context.Context) error {
 	for i, s := range l.Servers {
 		if l.beside() && s.warm == 0 {
 			l.Show(fmt.Sprintf("warming up %s until its CPU a request is steady", s.Name))
-			within := func(part time.Duration) int {
-				return max(firstTurns, int(min(mostLooking, l.Budget/part)/max(s.whole, lookSlot+referenceSlot)))
-			}
-			after, is, err := until(&s.turns, within(ofBudget), within(ofBudgetSlow), func(more int) error {
+			most := int(min(mostLooking, l.Budget/ofBudget) / max(s.whole, lookSlot+referenceSlot))
+			after, is, err := until(&s.turns, max(most, firstTurns), func(more int) error {
 				if _, err := l.give(ctx, i, more, lookSlot); err != nil {
 					return err
 				}
@@ -272,8 +270,8 @@ func (l *looker) settle(ctx context.Context) error {
 			if n := len(s.turns); !is {
 				before, _ := costOf(s.turns[n/2 : 3*n/4])
 				later, _ := costOf(s.turns[3*n/4:])
-				l.note("after %.0f s of load the CPU a request of %s still went from %s to %s; if it goes on to change within blocks, "+
-					"nothing is decided", float64(n)*lookSlot.Seconds(), s.Name, words.Time(before), words.Time(later))
+				l.note("after %.0f s of load the CPU a request of %s still went from %s to %s; if it changes otherwise than the "+
+					"other's within blocks, nothing is decided", float64(n)*lookSlot.Seconds(), s.Name, words.Time(before), words.Time(later))
 			}
 		}
 		l.warm = max(l.warm, s.warm)
@@ -293,13 +291,11 @@ func (l *looker) settle(ctx context.Context) error {
 // They agree twice in a row, the second time after half as much load again. What falls by a tenth a second is still
 // taken for warm in one look of ten; its comparison is then of servers of that age, as each block's are.
 //
-// A first limit keeps the look short on a busy machine: there only what surely is not steady goes on, as what compiles
-// itself, and is steady as soon as its halves agree once.
-//
 // The server was warm from the first moment on, of those that double, from which as much load as a short block has cost
-// the same as the latest stretch. If it is not steady at the limit, its blocks decide. A server is never steady if its
-// CPU a request goes the same way in block after block, by more than drift, from one half of each to the other. Of such
-// a server nothing is decided. A warm-up that is given is taken as it is.
+// the same as the latest stretch. If it is not steady at the limit, its blocks decide: they take turns, so servers that
+// change alike have the same age in each pair of slots. Two are never steady if the ratio of their CPU a request goes the
+// same way in block after block, by more than drift, from one half of each to the other. Of such a pair nothing is decided.
+// A warm-up that is given is taken as it is.
 const (
 	drift       = 0.03                   // the margin below which nothing is called a difference unless that is asked for
 	chance      = 2                      // standard errors that are no difference
@@ -310,9 +306,7 @@ const (
 	growth      = 1.5                    // of the time from one judgement to the next
 	blockTurns  = 4                      // as much load as a short block has
 	mostLooking = 20 * time.Second       // at each server
-	ofBudget    = 20                     // and of the budget no more than one part in so many,
-	// or in so many for one that surely is not steady by then.
-	ofBudgetSlow = 5
+	ofBudget    = 20                     // and of the budget no more than one part in so many
 )
 
 // A turn is what a slot of load cost a server.
@@ -372,13 +366,11 @@ func warmAfter(turns []turn) int {
 	return n / 2
 }
 
-// until has a server that had some turns loaded in more of them until it is steady, up to a first limit or, if it surely is
-// not steady there, a last one. It tells after how many it was warm; false if it never was.
-func until(turns *[]turn, soon, most int, load func(more int) error) (after int, is bool, err error) {
+// until has a server that had some turns loaded in more of them until it is steady, or for so many turns, and tells after
+// how many it was warm; false if it never was.
+func until(turns *[]turn, most int, load func(more int) error) (after int, is bool, err error) {
 	for n, agreed := firstTurns, 0; ; n = int(growth * float64(n)) {
-		if n = min(n, most); len(*turns) < soon {
-			n = min(n, soon)
-		}
+		n = min(n, most)
 		if err := load(n - len(*turns)); err != nil {
 			return 0, false, err
 		}
@@ -386,7 +378,7 @@ func until(turns *[]turn, soon, most int, load func(more int) error) (after int,
 			agreed = 0
 		}
 		switch {
-		case agreed == 2 || agreed == 1 && n > soon || (n == soon || n == most) && steady(*turns, true):
+		case agreed == 2 || n == most && steady(*turns, true):
 			return warmAfter(*turns), true, nil
 		case n == most:
 			return 0, false, nil

@@ -18,7 +18,8 @@ import (
 
 // A block takes at most a fifteenth of the budget. Within that, its slots take as long as its servers take to start and end,
 // or a fortieth of the budget: what differs between slots averages out, and what differs between starts does not. Those of
-// the first blocks, the fewest that tell, take a quarter of that, since a large difference needs no more.
+// the first blocks, the fewest that tell, take a quarter of that, since a large difference needs no more; but half as long as
+// servers take that start or warm up slowly, since a start is wasted on fewer.
 const (
 	leastRounds = 2
 	mostRounds  = 100
@@ -92,7 +93,7 @@ func (r *Run) least() int { return compare.Fewest(r.level()) }
 
 // rounds are those of the nth block.
 func (r *Run) rounds(n int) int {
-	least, slots := max(r.Budget/perSlots, r.beside/2)/atFirst, max(r.beside, r.Budget/perSlots)
+	least, slots := max(r.Budget/perSlots/atFirst, min(r.beside, r.Budget/perBlock)/2), max(r.beside, r.Budget/perSlots)
 	if n <= r.least() {
 		slots /= atFirst
 	}
@@ -126,7 +127,7 @@ func (r *Run) Measure(ctx context.Context) error {
 			return err
 		}
 		r.Blocks = append(r.Blocks, block)
-		if most := r.Budget / perBlock; r.beside < most && block.Took > most { // slower than it looked
+		if most := max(r.Budget/perBlock, 2*r.beside); block.Took > most { // slower than it looked
 			r.most = max(int(int64(r.Rounds)*int64(most)/int64(block.Took)), leastRounds)
 		}
 		out := r.Assess()

@@ -20,7 +20,7 @@ func turnsOf(n int, noise float64, seed uint64, at func(s float64) float64) (out
 // looked judges a server as a look does, and gives how many turns that took.
 func looked(turns []turn) (took, after int, is bool) {
 	var seen []turn
-	after, is, _ = until(&seen, len(turns)/4, len(turns), func(n int) error {
+	after, is, _ = until(&seen, len(turns), func(n int) error {
 		seen = turns[:len(seen)+n]
 		return nil
 	})
@@ -53,7 +53,7 @@ func TestAServerIsWarmWhenItsCostIsSteady(t *testing.T) {
 	}{
 		"steady from the start":    {200, 0.04, level, atOnce, 15},
 		"scatter alone":            {100, 0.25, level, func(_, _ int, is bool) bool { return is }, 2},
-		"a cost that goes on":      {100, 0.02, func(s float64) float64 { return 1 + 0.2*s }, func(_, _ int, is bool) bool { return !is }, 1},
+		"a cost that goes on":      {100, 0.02, func(s float64) float64 { return 1 + 0.2*s }, func(_, _ int, is bool) bool { return !is }, 0},
 		"falls fast":               {300, 0.02, falls(4, 0.3), within(0.15, falls(4, 0.3)), 2},
 		"falls as a JVM's":         {300, 0.02, falls(9, 1.5), within(0.15, falls(9, 1.5)), 2},
 		"falls slowly":             {300, 0.02, falls(1, 4), within(0.15, falls(1, 4)), 25},
