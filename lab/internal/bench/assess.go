@@ -302,7 +302,7 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	default:
 		c.Says = c.Sentence(margin)
 	}
-	if r.Warmup == nil && r.changes(0)+r.changes(i) != "" {
+	if c.Verdict != compare.Undecided && r.Warmup == nil && r.changes(0)+r.changes(i) != "" {
 		c.Says += "; they still warmed up, so this is of young servers"
 	}
 	return c
