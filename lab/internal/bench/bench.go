@@ -324,8 +324,9 @@ func (b *Bench) explain(ctx context.Context, o *compare.Outcome) error {
 	}
 	p := b.plan(b.subjects())
 	p.Slot, p.Rounds = b.slot(), 8
-	if err := why.Calls(ctx, *p, o, b.Show); err != nil || !b.Why {
+	show := func(text string) { b.Show(o.Comparisons[0].Says + "; " + text) } // nobody waits for the verdict
+	if err := why.Calls(ctx, *p, o, show); err != nil || !b.Why {
 		return err
 	}
-	return why.Add(ctx, *p, o, b.Show)
+	return why.Add(ctx, *p, o, show)
 }
