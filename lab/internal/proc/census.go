@@ -1,6 +1,9 @@
 package proc
 
 import (
+	"bufio"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"os"
@@ -110,18 +113,37 @@ const (
 // names that lists of open files have for them.
 func sockets(pid int, state uint64) map[string]Listener {
 	all := map[string]Listener{}
-	fs, err := procfs.NewFS(fmt.Sprintf("/proc/%d", pid))
-	if err != nil {
-		return all
-	}
-	tcp, _ := fs.NetTCP()
-	tcp6, _ := fs.NetTCP6()
-	for _, s := range slices.Concat(tcp, tcp6) {
-		if s.St == state {
-			all[fmt.Sprintf("socket:[%d]", s.Inode)] = Listener{s.LocalAddr, int(s.LocalPort)}
+	for _, list := range []string{"tcp", "tcp6"} {
+		f, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", pid, list))
+		if err != nil {
+			continue
 		}
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			words := strings.Fields(lines.Text()) // number, local address, remote address, state, ...; the tenth is the inode
+			if len(words) < 10 || words[0] == "sl" {
+				continue
+			}
+			is, _ := strconv.ParseUint(words[3], 16, 8)
+			if is == state {
+				all["socket:["+words[9]+"]"] = listener(words[1])
+			} else if state == isListening {
+				break // the kernel lists those first, and reads on for milliseconds among thousands of others
+			}
+		}
+		f.Close()
 	}
 	return all
+}
+
+// listener reads an address as the kernel prints it: words of four bytes, each in the machine's order, and the port.
+func listener(text string) Listener {
+	host, at, _ := strings.Cut(text, ":")
+	ip, _ := hex.DecodeString(host)
+	for word := range slices.Chunk(ip, 4) {
+		binary.NativeEndian.PutUint32(word, binary.BigEndian.Uint32(word))
+	}
+	port, _ := strconv.ParseUint(at, 16, 16)
+	return Listener{ip, int(port)}
 }
 
 // openSockets lists a process's open sockets by the kernel's names; none for a
