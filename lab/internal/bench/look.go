@@ -261,11 +261,12 @@ func (l *looker) settle(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			s.warm = lookSlot
-			if is && !l.Running() {
-				s.warm = time.Duration(after) * lookSlot
-			} else if !l.Running() { // as long as a block has room for
-				s.warm = min(time.Duration(len(s.turns)/2)*lookSlot, l.Budget/perBlock/2/time.Duration(len(l.subjects)))
+			s.warm = time.Duration(after) * lookSlot
+			switch {
+			case l.Running():
+				s.warm = lookSlot
+			case !is: // as long as a block has room for
+				s.warm = min(s.warm, l.Budget/perBlock/time.Duration(len(l.subjects)))
 			}
 			if n := len(s.turns); !is {
 				before, _ := costOf(s.turns[n/2 : 3*n/4])
@@ -291,7 +292,7 @@ func (l *looker) settle(ctx context.Context) error {
 // They agree twice in a row, the second time after half as much load again. What falls by a tenth a second is still
 // taken for warm in one look of ten; its comparison is then of servers of that age, as each block's are.
 //
-// The server was warm from the first moment on, of those that double, from which as much load as a short block has cost
+// The server was warm from the first moment on, of some that lie a quarter apart, from which as much load as a short block has cost
 // the same as the latest stretch. If it is not steady at the limit, its blocks decide: they take turns, so servers that
 // change alike have the same age in each pair of slots. Two are never steady if the ratio of their CPU a request goes the
 // same way in block after block, by more than drift, from one half of each to the other. Of such a pair nothing is decided.
@@ -358,16 +359,16 @@ func warmAfter(turns []turn) int {
 	n := len(turns)
 	cost, variance := costOf(turns[n/2:])
 	wrong := math.Sqrt(variance*float64(n-n/2)*(1.0/blockTurns+1/float64(n-n/2))) / cost
-	for after := 1; after < n/2; after *= 2 {
+	for after := 1; after < n/2; after += 1 + after/4 {
 		if then, _ := costOf(turns[after : after+blockTurns]); then > 0 && math.Abs(then/cost-1) <= max(drift, chance*wrong) {
-			return after
+			return after + after/2 // what compiles itself is done sooner after one start than after another
 		}
 	}
-	return n / 2
+	return n/2 + n/4
 }
 
 // until has a server that had some turns loaded in more of them until it is steady, or for so many turns, and tells after
-// how many it was warm; false if it never was.
+// how many it was warm; half of them and false if it never was.
 func until(turns *[]turn, most int, load func(more int) error) (after int, is bool, err error) {
 	for n, agreed := firstTurns, 0; ; n = int(growth * float64(n)) {
 		n = min(n, most)
@@ -381,7 +382,7 @@ func until(turns *[]turn, most int, load func(more int) error) (after int, is bo
 		case agreed == 2 || n == most && steady(*turns, true):
 			return warmAfter(*turns), true, nil
 		case n == most:
-			return 0, false, nil
+			return n / 2, false, nil
 		}
 	}
 }

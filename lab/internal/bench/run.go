@@ -18,7 +18,7 @@ import (
 
 // A block takes at most a fifteenth of the budget. Within that, its slots take as long as its servers take to start and end,
 // or a fortieth of the budget: what differs between slots averages out, and what differs between starts does not. Those of
-// the first blocks, the fewest that tell, take a quarter of that, since a large difference needs no more; but half as long as
+// the first blocks, the fewest that tell, take a quarter of that, since a large difference needs no more; but a third of
 // their warm-up, since the cost of a server that compiles itself scatters more.
 const (
 	leastRounds = 2
@@ -94,7 +94,7 @@ func (r *Run) least() int { return compare.Fewest(r.level()) }
 // rounds are those of the nth block.
 func (r *Run) rounds(n int) int {
 	warm := time.Duration(len(r.Servers)+1) * r.warm
-	least, slots := max(r.Budget/perSlots/atFirst, min(warm, r.Budget/perBlock)/2), max(r.beside, r.Budget/perSlots)
+	least, slots := max(r.Budget/perSlots/atFirst, min(warm, r.Budget/perBlock)/3), max(r.beside, r.Budget/perSlots)
 	if n <= r.least() {
 		slots /= atFirst
 	}

@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 )
 
@@ -114,5 +115,31 @@ func TestACensusOfSeveralServers(t *testing.T) {
 		if all[i].Connections != want {
 			t.Errorf("server %d: %d connections, want %d", i+1, all[i].Connections, want)
 		}
+	}
+}
+
+func TestAProcessListensOnWhatItListens(t *testing.T) {
+	var want []string
+	for _, at := range []string{"127.0.0.1:0", "[::1]:0"} {
+		l, err := net.Listen("tcp", at)
+		if err != nil {
+			t.Skip("this machine has no IPv6")
+		}
+		defer l.Close()
+		c, err := net.Dial("tcp", l.Addr().String()) // a connection of its own port is not listed
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		want = append(want, l.Addr().String())
+	}
+	var got []string
+	for _, l := range Listens([]int{os.Getpid()}) {
+		got = append(got, l.String())
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -20,20 +20,22 @@ import (
 // as that counts is taken off, since no request causes timers and polls; the rest of these is small among enough
 // answers.
 const (
-	countedLoad = time.Second
-	fewest      = 200   // answers that tell anything
-	rarest      = 0.001 // least share of requests that lists a call
+	leastLoad = 300 * time.Millisecond
+	mostLoad  = time.Second
+	fewest    = 200   // answers that tell anything
+	rarest    = 0.001 // least share of requests that lists a call
 )
 
 // Calls adds the system calls that requests of each server make, until one cannot be told of, which a note then says. An
 // error is that ctx is done.
 func Calls(ctx context.Context, p measure.Plan, o *compare.Outcome, tell func(text string)) error {
+	length := min(max(leastLoad, 4*p.Slot), mostLoad)
 	for i, s := range p.Subjects {
 		tell("what system calls a request of " + s.Name() + " makes")
 		one, m := p, &o.Servers[i]
 		one.Subjects, one.Target = p.Subjects[i:i+1], func(_ int, addr string) load.Target { return p.Target(i, addr) }
 		err := one.Visit(ctx, func(ctx context.Context, v *measure.Visit) (err error) {
-			m.CallsBy, err = callsOf(ctx, s, v)
+			m.CallsBy, err = callsOf(ctx, s, v, length)
 			return cmp.Or(s.Gone(), err)
 		})
 		if ctx.Err() != nil {
@@ -52,14 +54,14 @@ func Calls(ctx context.Context, p measure.Plan, o *compare.Outcome, tell func(te
 }
 
 // callsOf gives the system calls that a request makes of a server, by name.
-func callsOf(ctx context.Context, s measure.Subject, v *measure.Visit) (map[string]float64, error) {
-	if _, _, err := v.Turn(ctx, 0, countedLoad); err != nil {
+func callsOf(ctx context.Context, s measure.Subject, v *measure.Visit, length time.Duration) (map[string]float64, error) {
+	if _, _, err := v.Turn(ctx, 0, length); err != nil {
 		return nil, err
 	}
 	list := func() []int { return s.CPU().PIDs }
 	var answers int64
 	counts, err := kernel.Count(list, func() error {
-		r, _, err := v.Turn(ctx, 0, countedLoad)
+		r, _, err := v.Turn(ctx, 0, length)
 		answers = r.Turn.Requests
 		if err == nil && r.Failed != "" {
 			err = errors.New(r.Failed)
@@ -73,7 +75,7 @@ func callsOf(ctx context.Context, s measure.Subject, v *measure.Visit) (map[stri
 	}
 	// Behind the load, since a server may close connections that are idle.
 	idle, err := kernel.Count(list, func() error {
-		time.Sleep(countedLoad)
+		time.Sleep(length)
 		return nil
 	})
 	if err != nil {
