@@ -251,8 +251,8 @@ func (l *looker) settle(ctx context.Context) error {
 	for i, s := range l.Servers {
 		if l.beside() && s.warm == 0 {
 			l.Show(fmt.Sprintf("warming up %s until its CPU a request is steady", s.Name))
-			most := int(min(mostLooking, l.Budget/ofBudget) / max(s.whole, lookSlot+referenceSlot))
-			after, is, err := until(&s.turns, max(most, firstTurns), func(more int) error {
+			most := max(firstTurns, int(min(mostLooking, l.Budget/ofBudget)/max(s.whole, lookSlot+referenceSlot)))
+			after, is, err := until(&s.turns, most, func(more int) error {
 				if _, err := l.give(ctx, i, more, lookSlot); err != nil {
 					return err
 				}
@@ -265,8 +265,8 @@ func (l *looker) settle(ctx context.Context) error {
 			switch {
 			case l.Running():
 				s.warm = lookSlot
-			case !is: // as long as a block has room for
-				s.warm = min(s.warm, l.Budget/perBlock/time.Duration(len(l.subjects)))
+			case len(s.turns) >= most: // it is not known for sure at the limit: as long as a block has room for
+				s.warm = min(s.warm, l.Budget*3/4/perBlock/time.Duration(len(l.subjects)))
 			}
 			if n := len(s.turns); !is {
 				before, _ := costOf(s.turns[n/2 : 3*n/4])

@@ -54,7 +54,7 @@ type Run struct {
 
 	beside, round time.Duration // what a block takes beside its rounds, and one of them
 	most          int           // rounds, where blocks took longer than they should
-	over          bool          // it goes on beyond the budget
+	expects       time.Duration // to take in all; more than the budget where servers are slow
 }
 
 // A Block has the trials of all servers in their order, then the control's.
@@ -79,7 +79,7 @@ func (r *Run) prepare(beside time.Duration) error {
 		return fmt.Errorf("a block takes about %s here, and %d of them are the least that tell, which %v cannot hold; --at-most %v",
 			words.Duration(block), least, limit, needs.Round(time.Second))
 	}
-	if needs > r.Budget {
+	if r.expects = max(r.Budget, needs); needs > r.Budget {
 		r.Say("blocks of about %s, since the servers start or answer slowly: it takes about %s in place of %s",
 			words.Duration(block), words.Duration(needs), words.Duration(r.Budget))
 		return nil
@@ -145,7 +145,7 @@ func (r *Run) each(text string) (stop func()) {
 	var shown sync.WaitGroup
 	shown.Go(func() {
 		for ticks := time.Tick(time.Second); ; {
-			r.Show(fmt.Sprintf("%s; %s, at most %s left", text, words.Duration(time.Since(r.Began)), words.Duration(max(0, r.left()))))
+			r.Show(fmt.Sprintf("%s; %s, about %s left", text, words.Duration(time.Since(r.Began)), words.Duration(max(0, r.expects-time.Since(r.Began)))))
 			select {
 			case <-ticks:
 			case <-done:
@@ -188,8 +188,8 @@ func (r *Run) spent(out *compare.Outcome) bool {
 	if time.Since(r.Began)+max(needs, last) > cmp.Or(r.AtMost, limit) || needs == 0 {
 		return true
 	}
-	if !r.over {
-		r.over = true
+	if r.expects == r.Budget {
+		r.expects = time.Since(r.Began) + max(needs, last)
 		r.Say("  the budget of %s holds no other block, and about %s more would tell, so it goes on; --at-most sets a limit",
 			words.Duration(r.Budget), words.Duration(max(needs, last)))
 	}
