@@ -23,6 +23,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -259,7 +260,7 @@ func (b *Bench) place() error {
 
 // Compare looks at the servers and compares them until the answer is known. There may be an outcome and an error.
 func (b *Bench) Compare(ctx context.Context) (*compare.Outcome, error) {
-	if err := b.place(); err != nil {
+	if err := cmp.Or(b.findable(), b.place()); err != nil {
 		return nil, err
 	}
 	release, err := b.lock(ctx)
@@ -295,6 +296,19 @@ func (b *Bench) Compare(ctx context.Context) (*compare.Outcome, error) {
 		err = b.explain(ctx, out)
 	}
 	return out, err
+}
+
+// findable refuses commands that are not there, before anybody waits for another comparison.
+func (b *Bench) findable() error {
+	for _, s := range b.Servers {
+		if b.Base != "" || b.Prepare != "" || len(s.Command) == 0 {
+			continue // a build or --prepare may make it
+		}
+		if _, err := exec.LookPath(s.Command[0]); err != nil {
+			return fmt.Errorf("%s: its command cannot be started: %w; build it first, correct the path, or chmod +x it", s.Name, err)
+		}
+	}
+	return nil
 }
 
 // lock takes the lock of the machine, or waits for it if that is asked for.

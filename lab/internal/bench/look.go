@@ -125,7 +125,11 @@ func (l *looker) again(ctx context.Context) error {
 func (l *looker) turn(ctx context.Context, i int, length time.Duration) (t turn, r load.SlotReport, err error) {
 	r, cpu, err := l.Turn(ctx, i, length)
 	if err == nil && r.Failed != "" {
-		err = cmp.Or(l.rest(ctx), fmt.Errorf("%s: under %s it failed: %s", l.subjects[i].Name(), words.Count(l.Connections, "connection"), r.Failed))
+		err = fmt.Errorf("%s: under %s it failed: %s", l.subjects[i].Name(), words.Count(l.Connections, "connection"), r.Failed)
+		if l.Connections > fewConnections && strings.Contains(r.Failed, "connections had no answer") {
+			err = fmt.Errorf("%w; --connections %d", err, fewConnections)
+		}
+		err = cmp.Or(l.rest(ctx), err)
 	}
 	return turn{requests: r.Turn.Requests, cpu: cpu.Seconds()}, r, err
 }
