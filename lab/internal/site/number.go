@@ -321,6 +321,7 @@ type form struct {
 // forms are all that there are.
 var forms = map[string]form{
 	"value":    {false, "a metric, and the levels of one condition", 1, 1, query.value},
+	"sum":      {false, "metrics of one unit, and the levels of one condition: their medians, added", 2, 9, query.sum},
 	"ratio":    {false, "a metric, and levels, one of them as NAME=A/B: A over B", 1, 1, query.ratio},
 	"change":   {false, "what ratio takes: the same in percent, with its sign", 1, 1, query.ratio},
 	"rise":     {false, "what ratio takes: in percent, and an error if it fell", 1, 1, query.ratio},
@@ -410,6 +411,28 @@ func (q query) value() (Number, error) {
 		return unmeasured, err
 	}
 	return Number{Text: f.Words(q.names[0]).Text, Value: cmp.Or(f.Median, f.Below)}, nil
+}
+
+// sum adds the medians of metrics, as the CPU time that a request costs server and client.
+func (q query) sum() (Number, error) {
+	all := medians.Figure{Median: new(0.0)}
+	first, _ := metric.Lookup(q.names[0])
+	for _, name := range q.names {
+		f, err := q.figure(name, q.levels)
+		switch m, _ := metric.Lookup(name); {
+		case f == nil:
+			return unmeasured, err
+		case m.Unit != first.Unit:
+			err = fmt.Errorf("%s and %s have two units", first.Name, name)
+		case f.Median == nil:
+			err = fmt.Errorf("of %s only a limit is known", name)
+		}
+		if err != nil {
+			return Number{}, err
+		}
+		*all.Median += *f.Median
+	}
+	return Number{Text: all.Words(first.Name).Text, Value: all.Median}, nil
 }
 
 // results is a table of figures, a row a condition.

@@ -61,6 +61,8 @@ func TestReferences(t *testing.T) {
 	for reference, want := range map[string]string{
 		"12-buffer value server_cpu_per_request_s write_buffer=8192 route=/read": "8.000 µs",
 
+		"12-buffer sum server_cpu_per_request_s server_cpu_per_request_s write_buffer=8192 route=/read": "16.0 µs",
+
 		"12-buffer ratio server_cpu_per_request_s write_buffer=8192/4096 route=/read":       "0.667",
 		"12-buffer ratio server_cpu_per_request_s write_buffer='8192'/'4096' route='/read'": "0.667",
 		"12-buffer change server_cpu_per_request_s write_buffer=8192/4096 route=/read":      "−33 %",
@@ -152,6 +154,9 @@ func TestAReferenceToNothing(t *testing.T) {
 		"12-buffer ratio throughput_rps route=/read-gz//read":                        "",
 		"12-buffer ratio server_cpu_per_request_s route=/read-gz//read":              "no claim of 12-buffer compares this",
 		"12-buffer rise server_cpu_per_request_s write_buffer=8192/4096 route=/read": "the ratio is 0.667, which is no rise",
+
+		"12-buffer sum throughput_rps write_buffer=8192 route=/read":                          "sum takes metrics of one unit",
+		"12-buffer sum throughput_rps server_cpu_per_request_s write_buffer=8192 route=/read": "have two units",
 
 		"12-buffer edge save":        `did you mean "saves"?`,
 		"12-buffer verdict gone":     `has no claim "gone"`,
