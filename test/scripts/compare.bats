@@ -96,7 +96,7 @@ $1" >"$work/log" 2>&1 3>&- &
 @test "the page's commands work in a fresh clone, without what the site needs" {
   source_at "$BATS_TEST_TMPDIR/source.git"
   block=$(commands 'git clone')
-  [[ $block == *"git clone https://github.com/line-rate/line-rate"*"linerate compare "* ]]
+  [[ $block == *"git clone https://github.com/line-rate/line-rate"*".tools/bin/linerate"* ]]
   # Setting up Python or Node.js would fail: there are none.
   mkdir "$work/none"
   for tool in python3 node npm pip; do
