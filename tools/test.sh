@@ -20,11 +20,11 @@ format() {
   [ -z "$found" ] || { printf 'lines of more than 120 bytes:\n%s\n' "$found"; return 1; }
   ! grep -nr 'TODO:' lab/experiments content/journal || { echo 'still to be written: what lab new wrote'; return 1; }
 }
-# Texts keep the rules in tools/vale. PROSE is what reads them, as in make vale. The journal's are still to be rewritten.
+# Texts keep the rules in tools/vale. PROSE is what reads them, as in make vale.
 words() {
   local prose
   read -ra prose <<<"${PROSE:-node tools/words.mjs}"
-  git ls-files -z -- '*.md' 'lab/*.go' 'lab/cmd/*/help/*.txt' ':!*testdata*' ':!lab/cmd/lab/new/*.md' ':!content/journal' |
+  git ls-files -z -- '*.md' 'lab/*.go' 'lab/cmd/*/help/*.txt' ':!*testdata*' ':!lab/cmd/lab/new/*.md' |
     xargs -0 "${prose[@]}"
 }
 # The modules beside the lab's; ./... does not enter them.

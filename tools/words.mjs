@@ -1,6 +1,7 @@
 // Holds prose against the rules in tools/vale: Markdown, help texts, and Go's comments and messages. Prints each
 // place that breaks a rule, and fails if there is one. The rules are Vale's, and make vale runs that program
 // with them. Building it takes a minute of CPU time and a C compiler, so make test reads the rules here.
+// It also counts the words of stories and documents, which have a limit.
 //
 //   words.mjs FILE…
 import { readdirSync, readFileSync } from 'node:fs'
@@ -115,6 +116,23 @@ for (const f of files) {
       }
     }
   }
+}
+
+// Words as a reader has them: a shortcode is one word; front matter, addresses and rules of tables are none. A story ends
+// where its evidence begins. Documents are all other texts but the home page, and the errata, which no limit may shorten.
+const count = (text) => text.replace(/^(---|\+\+\+)\n[\s\S]*?\n\1\n/, '').replace(/\{\{[<%][\s\S]*?[%>]\}\}/g, ' N ')
+  .replace(/\]\([^)]*\)/g, ']').replace(/\{#\S*/g, '').split(/\s+/).filter((w) => /[\p{L}\d]/u.test(w)).length
+const story = 900
+const limits = [
+  { name: 'stories', most: 13000, of: /^content\/journal\/(?!_)/ },
+  { name: 'documents', most: 12000, of: /^([A-Z]+\.md$|docs\/|content\/(?!_|errata)[^/]+$|content\/claims\/)/ }
+]
+for (const { name, most, of } of limits) {
+  const counts = files.filter((f) => of.test(f)).map((f) => [f, count(readFileSync(f, 'utf8').split('\n## Evidence\n')[0])])
+  const sum = counts.reduce((n, [, c]) => n + c, 0)
+  console.log(`${name}: ${sum} words of at most ${most}`)
+  if (sum > most) found++
+  for (const [f, c] of counts) if (name === 'stories' && c > story) { found++; console.log(`${f}: ${c} words before the evidence, of at most ${story}`) }
 }
 console.log(`${files.length} files, ${sentences} sentences of ${(words / Math.max(1, sentences)).toFixed(1)} words in the mean, ${found} to mend`)
 if (found > 0) process.exit(1)
