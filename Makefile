@@ -58,7 +58,7 @@ reproduce: ## run the core experiments here, then build the site with this machi
 	echo "lab's exit status was $$status (0 all held, 1 some did not or are open)"
 
 .PHONY: test
-test: ## set up and run every test (about seven minutes on two cores)
+test: ## set up and run every test, in under five minutes on two idle cores
 	@$(MAKE) --no-print-directory -j4 NPM_OMIT= build .tools/stamp/checkers
 	@tools/test.sh
 
@@ -79,11 +79,6 @@ site: $(LAB) $(HUGO) ## build the site into public/
 .PHONY: serve
 serve: $(LAB) $(HUGO) ## serve the site on loopback, with drafts, and rebuild it as files change
 	$(LAB) site --serve
-
-.PHONY: bench
-bench: build peers ## print benchmarks as ratios measured side by side; under 10 minutes
-	@cd lab && go test -run '^$$' -bench . -benchtime 1s ./server/catalog
-	@cd lab && go test -run '^$$' -bench Beside -benchtime 1x ./load
 
 # As in lab/servers/peers/http/Cargo.toml.
 RUST := 1.88
