@@ -5,12 +5,6 @@
 bats_require_minimum_version 1.5.0
 load helper
 
-# commands prints the page's first block of commands that has a word in it.
-commands() {
-  awk -v word="$1" '/^```/ { if (inside && index(block, word)) { printf "%s", block; exit } inside = !inside; block = ""; next }
-    inside { block = block $0 "\n" }' "$root/content/compare.md"
-}
-
 # tree names the files of this checkout as they are now, with what is not committed.
 tree() {
   local made
@@ -39,30 +33,6 @@ proxy_at() {
   cp "$root/lab/go.mod" "$at/$version.mod"
   echo "{\"Version\":\"$version\",\"Time\":\"2000-01-01T00:00:00Z\"}" >"$at/$version.info"
   echo "$version" >"$at/list"
-}
-
-# servers_in builds the two servers of the page, of which the second spends more on a request.
-servers_in() {
-  cat >"$1/main.go" <<'GO'
-package main
-
-import (
-	"net/http"
-	"os"
-	"path/filepath"
-	"time"
-)
-
-func main() {
-	http.HandleFunc("/path", func(w http.ResponseWriter, _ *http.Request) {
-		for began := time.Now(); filepath.Base(os.Args[0]) == "server-new" && time.Since(began) < 200*time.Microsecond; {
-		}
-		w.Write([]byte("an answer"))
-	})
-	panic(http.ListenAndServe("127.0.0.1:"+os.Args[2], nil))
-}
-GO
-  (cd "$1" && CGO_ENABLED=0 go build -o server-old main.go && cp server-old server-new && rm main.go)
 }
 
 setup() {
@@ -95,7 +65,7 @@ $1" >"$work/log" 2>&1 3>&- &
 
 @test "the page's commands work in a fresh clone, without what the site needs" {
   source_at "$BATS_TEST_TMPDIR/source.git"
-  block=$(commands 'git clone')
+  block=$(block compare 'git clone')
   [[ $block == *"git clone https://github.com/line-rate/line-rate"*".tools/bin/linerate"* ]]
   # Setting up Python or Node.js would fail: there are none.
   mkdir "$work/none"
@@ -113,7 +83,7 @@ $1" >"$work/log" 2>&1 3>&- &
 @test "the page's first commands work with Go and no clone" {
   servers_in "$work"
   proxy_at "$BATS_TEST_TMPDIR/proxy"
-  block=$(commands 'go install')
+  block=$(block compare 'go install')
   [[ $block == *"go install github.com/line-rate/line-rate/lab/cmd/linerate@latest"*"linerate compare "* ]]
   # What else it is made of comes from Go's own cache, and nothing from outside.
   measures "$block" GOBIN="$work" PATH="$work:$PATH" GOMODCACHE="$BATS_TEST_TMPDIR/modules" GOSUMDB=off \

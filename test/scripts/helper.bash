@@ -40,3 +40,46 @@ until_true() {
 gone() {
   ! [ -e "/proc/$1" ] || grep -q '^State:	Z' "/proc/$1/status"
 }
+
+# block prints a page's first block of commands that has a word in it.
+block() {
+  awk -v word="$2" '/^```/ { if (inside && index(text, word)) { printf "%s", text; exit } inside = !inside; text = ""; next }
+    inside { text = text $0 "\n" }' "$BATS_TEST_DIRNAME/../../content/$1.md"
+}
+
+# servers_in builds the two servers of the page on comparisons in a directory. The second spends more on a request.
+servers_in() {
+  cat >"$1/main.go" <<'GO'
+package main
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+func answer(w http.ResponseWriter, r *http.Request) {
+	for began := time.Now(); filepath.Base(os.Args[0]) == "server-new" && time.Since(began) < 200*time.Microsecond; {
+	}
+	if r.URL.Path == "/orders" {
+		w.WriteHeader(http.StatusCreated)
+		w.Write([]byte(`{"state": "open"}`))
+		return
+	}
+	w.Write([]byte("an answer"))
+}
+
+// Its last argument is where it listens, or a port of this machine.
+func main() {
+	at := os.Args[len(os.Args)-1]
+	if !strings.Contains(at, ":") {
+		at = net.JoinHostPort("127.0.0.1", at)
+	}
+	panic(http.ListenAndServe(at, http.HandlerFunc(answer)))
+}
+GO
+  (cd "$1" && CGO_ENABLED=0 go build -o server-old main.go && cp server-old server-new && rm main.go)
+}

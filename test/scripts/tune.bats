@@ -132,6 +132,19 @@ as_nobody() {
   [ "$(all)" = "$before" ]
 }
 
+@test "what pages say, plan, apply and restore" {
+  tree
+  before=$(all)
+  cd "$scripts/../.."
+  local call
+  while read -ra call; do
+    echo "${call[*]}"
+    "${call[@]}"
+  done < <(grep -ohE 'lab/scripts/tune-(rps|rfs|irq-pin)\.sh (plan|apply|restore).*' content/*.md content/journal/*.md | sed 's/enp95s0/ens5/')
+  .tools/bin/lab tune restore
+  [ "$(all)" = "$before" ]
+}
+
 @test "a hold lasts as long as its standard input" {
   tree
   before=$(all)
