@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,5 +50,26 @@ func TestTheExamplesAreOfThisProgram(t *testing.T) {
 		} else if _, err := bench.New(commands.Compare.Flags); err != nil {
 			t.Errorf("%s: %q: %v", path, o.Typed, err)
 		}
+	}
+}
+
+// The comment that a page shows has the lines that this program writes of the example.
+func TestTheCommentIsOfTheExample(t *testing.T) {
+	page, err := os.ReadFile("../../../content/compare.md")
+	text, other := os.ReadFile("../../../data/examples/compare-write-buffer.json")
+	var o compare.Outcome
+	if err := errors.Join(err, other, json.Unmarshal(text, &o)); err != nil {
+		t.Fatal(err)
+	}
+	_, shown, found := strings.Cut(string(page), "```markdown\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	written := tell.Markdown(&o)
+	for line := range strings.Lines(shown) {
+		if !strings.Contains(written, line) {
+			t.Errorf("the page has\n%sand the program writes\n%s", line, written)
+		}
+	}
+	if !found {
+		t.Error("the page shows no comment")
 	}
 }
