@@ -9,6 +9,7 @@ load helper
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
   cd "$root" || return
+  export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR # a comparison excludes runs of other tests
   bin=$BATS_TEST_TMPDIR/bin
   mkdir "$bin"
   ln -s "$root/.tools/bin/fiber_server" "$bin/server"
@@ -47,9 +48,10 @@ type_in() {
 }
 
 @test "entries 01, 09 and 12 compare servers" {
+  export QUICK='--warmup 50ms'
   for page in 01-three-servers 09-profiling 12-compression; do
     type_in < <(block "journal/$page" "linerate compare")
-    [[ $output =~ 'warming up'.*'are the least that tell' ]]
+    [[ $output == *'are the least that tell'* || $output == *'CPU a request'* ]]
   done
 }
 
