@@ -68,7 +68,7 @@ func serve() {
 	burn := flag.Duration("burn", 0, "CPU time of each answer")
 	logs := flag.Bool("logs", false, "print a line for each request")
 	dies := flag.Int64("dies", 0, "with this answer")
-	how := flag.String("how", "", "exits, forks, wraps or ignores")
+	how := flag.String("how", "", "exits, forks, wraps, ignores, or closes in silence")
 	late := flag.Duration("late", 0, "after which it listens")
 	file := flag.String("pid", "", "file that gets its process id")
 	flag.Parse()
@@ -100,6 +100,12 @@ func serve() {
 		at := n.Add(1)
 		if at == *dies {
 			panic(http.ErrAbortHandler) // and it ends
+		}
+		if *how == "closes" && at%100 == 0 {
+			conn, _, _ := http.NewResponseController(w).Hijack()
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+			conn.Close()
+			return
 		}
 		for began := time.Now(); time.Since(began) < *burn; {
 		}

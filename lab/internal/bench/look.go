@@ -125,11 +125,18 @@ func (l *looker) again(ctx context.Context) error {
 func (l *looker) turn(ctx context.Context, i int, length time.Duration) (t turn, r load.SlotReport, err error) {
 	r, cpu, err := l.Turn(ctx, i, length)
 	if err == nil && r.Failed != "" {
+		if err := l.rest(ctx); err != nil {
+			return t, r, err
+		}
 		err = fmt.Errorf("%s: under %s it failed: %s", l.subjects[i].Name(), words.Count(l.Connections, "connection"), r.Failed)
+		if i < len(l.Servers) && l.Servers[i].seen.Failed > 0 {
+			seen := l.Servers[i].seen
+			err = fmt.Errorf("%w, after %s of %s requests failed, the first: %s", err, words.Thousands(int(seen.Failed)),
+				words.Thousands(int(seen.Asked)), seen.First)
+		}
 		if l.Connections > fewConnections && strings.Contains(r.Failed, "connections had no answer") {
 			err = fmt.Errorf("%w; --connections %d", err, fewConnections)
 		}
-		err = cmp.Or(l.rest(ctx), err)
 	}
 	return turn{requests: r.Turn.Requests, cpu: cpu.Seconds()}, r, err
 }
@@ -269,7 +276,7 @@ func (l *looker) settle(ctx context.Context) error {
 			switch {
 			case l.Running():
 				s.warm = lookSlot
-			case len(s.turns) >= most: // it is not known for sure at the limit: as long as a block has room for
+			case len(s.turns) >= most: // the limit leaves it in doubt: as long as a block has room for
 				s.warm = min(s.warm, l.Budget*3/4/perBlock/time.Duration(len(l.subjects)))
 			}
 			if n := len(s.turns); !is {
@@ -365,13 +372,13 @@ func warmAfter(turns []turn) int {
 	wrong := math.Sqrt(variance*float64(n-n/2)*(1.0/blockTurns+1/float64(n-n/2))) / cost
 	for after := 1; after < n/2; after += 1 + after/4 {
 		if then, _ := costOf(turns[after : after+blockTurns]); then > 0 && math.Abs(then/cost-1) <= max(drift, chance*wrong) {
-			return after + after/2 // what compiles itself is done sooner after one start than after another
+			return after + after/2 // one start compiles faster than another
 		}
 	}
 	return n/2 + n/4
 }
 
-// until has a server that had some turns loaded in more of them until it is steady, or for so many turns, and tells after
+// until has a server that had some turns loaded in more of them until it is steady, or for so many turns. It tells after
 // how many it was warm; half of them and false if it never was.
 func until(turns *[]turn, most int, load func(more int) error) (after int, is bool, err error) {
 	for n, agreed := firstTurns, 0; ; n = int(growth * float64(n)) {

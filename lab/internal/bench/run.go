@@ -18,8 +18,8 @@ import (
 
 // A block takes at most a fifteenth of the budget. Within that, its slots take as long as its servers take to start and end,
 // or a fortieth of the budget: what differs between slots averages out, and what differs between starts does not. Those of
-// the first blocks, the fewest that tell, take a quarter of that, since a large difference needs no more; but a third of
-// their warm-up, since the cost of a server that compiles itself scatters more.
+// the first blocks, the fewest that tell, take a quarter of that, since a large difference needs no more. They take a third
+// of the warm-up at least, since the cost of a server that compiles itself scatters more.
 const (
 	leastRounds = 2
 	mostRounds  = 100
