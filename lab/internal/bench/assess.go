@@ -311,11 +311,12 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 // never says how a server's CPU a request went on changing otherwise than the first's; empty if it did not, or the warm-up
 // was given. Servers that take turns and change alike, as those that compile themselves, have a ratio at any age.
 func (r *Run) never(i int) string {
+	if r.Warmup != nil {
+		return ""
+	}
 	own, first := r.halves(i), r.halves(0)
 	for n := range own {
-		if own[n] *= 1 / cmp.Or(first[n], math.Inf(1)); r.Warmup != nil {
-			own[n] = 0
-		}
+		own[n] /= cmp.Or(first[n], math.Inf(1)) // 0 without both
 	}
 	if by, is := shift(own); is {
 		return fmt.Sprintf("from one half of a block to the other the CPU a request of %s over that of %s went to × %.3f; a larger "+

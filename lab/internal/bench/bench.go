@@ -305,7 +305,7 @@ func (b *Bench) findable() error {
 			continue // a build or --prepare may make it
 		}
 		if _, err := exec.LookPath(s.Command[0]); err != nil {
-			return fmt.Errorf("%s: its command cannot be started: %w; build it first, correct the path, or chmod +x it", s.Name, err)
+			return fmt.Errorf("%s: %w", s.Name, measure.Unstarted(": "+err.Error()))
 		}
 	}
 	return nil

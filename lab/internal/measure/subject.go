@@ -209,11 +209,16 @@ func (c *Command) Gone() error {
 	case c.proc.ExitCode() == proc.Forked:
 		return fmt.Errorf("it went into the background: %s (nginx: -g 'daemon off;')", c.proc.LastLine())
 	case c.proc.ExitCode() == proc.NotFound:
-		return fmt.Errorf("its command cannot be started%s; build it first, correct the path, or chmod +x it", c.words())
+		return Unstarted(c.words())
 	case c.proc.Err() != nil:
 		return fmt.Errorf("its command ended (%w)%s", c.proc.Err(), c.words())
 	}
 	return fmt.Errorf("its command ended, without an error%s", c.words())
+}
+
+// Unstarted says that a command cannot be started, why, and the way out.
+func Unstarted(why string) error {
+	return fmt.Errorf("its command cannot be started%s; build it first, correct the path, or chmod +x it", why)
 }
 
 // longestWords is how much of what a server printed is repeated.
