@@ -303,7 +303,7 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 		c.Says = c.Sentence(margin)
 	}
 	if c.Verdict != compare.Undecided && r.Warmup == nil && r.changes(0)+r.changes(i) != "" {
-		c.Says += "; they still warmed up, so this is of young servers"
+		c.Says += "; both still warmed up, so this is about their first seconds"
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -108,7 +109,7 @@ func TestWhatBlocksSay(t *testing.T) {
 		{"bodies of one that changed once", each(7, 1.5), changing(3, 0), compare.Dearer, "", 0, "new costs 50.0 % more"},
 		{"never steady", each(9, 1.5), warming(1, 1.1), compare.Undecided, "", 1,
 			"never steady: from one half of a block to the other the CPU a request of new over that of old went to × 1.100"},
-		{"both still warm up, and alike", each(9, 1.5), warming(0.7, 0.71), compare.Dearer, "", 0, "so this is of young servers"},
+		{"both still warm up, and alike", each(9, 1.5), warming(0.7, 0.71), compare.Dearer, "", 0, "about their first seconds"},
 		{"a control that differs", each(20, 1.5), func(r *Run) {
 			for n := range r.Blocks {
 				r.Blocks[n].Trials[2].Metrics[cost] = 11e-6
@@ -139,6 +140,25 @@ func TestWhatBlocksSay(t *testing.T) {
 		if got := out.Comparisons[0]; got.Verdict != c.verdict || got.Above != c.above || out.Status() != c.exit || !strings.Contains(got.Says+"; "+got.Failed, c.says) {
 			t.Errorf("%s: %s, %q, exit %d: %s", c.name, got.Verdict, got.Above, out.Status(), got.Says)
 		}
+	}
+}
+
+// By hand: the squares of the logarithms of these ratios have the median 0.0004. From half to half, of one slot each, a
+// ratio changes by 2 %, so it varies by 0.0002 a round, and by 0.0003 between blocks. A block takes 3 s and 1 s a round.
+func TestLaterBlocksHaveTheRoundsThatTellMost(t *testing.T) {
+	var ratios []float64
+	for _, v := range []float64{-0.03, 0.01, -0.02, 0, 0.03, 0.02, -0.01} {
+		ratios = append(ratios, math.Exp(v))
+	}
+	r := made(ratios...)
+	warming(1, math.Exp(0.02))(r)
+	r.beside, r.round = 3*time.Second, time.Second
+	if got := r.worth(); math.Abs(got-math.Sqrt2) > 1e-3 {
+		t.Errorf("%v rounds, want the root of 3 · 2/3", got)
+	}
+	warming(1, 1)(r)
+	if got := r.worth(); got != 0 {
+		t.Errorf("%v rounds of slots that do not differ", got)
 	}
 }
 

@@ -272,12 +272,10 @@ func (l *looker) settle(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			s.warm = time.Duration(after) * lookSlot
-			switch {
-			case l.Running():
+			// It takes no more than a block has room for: servers that take turns have the same age.
+			s.warm = min(time.Duration(after)*lookSlot, l.Budget/perBlock/time.Duration(len(l.subjects)))
+			if l.Running() {
 				s.warm = lookSlot
-			case len(s.turns) >= most: // the limit leaves it in doubt: as long as a block has room for
-				s.warm = min(s.warm, l.Budget*3/4/perBlock/time.Duration(len(l.subjects)))
 			}
 			if n := len(s.turns); !is {
 				before, _ := costOf(s.turns[n/2 : 3*n/4])
@@ -304,7 +302,7 @@ func (l *looker) settle(ctx context.Context) error {
 // taken for warm in one look of ten; its comparison is then of servers of that age, as each block's are.
 //
 // The server was warm from the first moment on, of some that lie a quarter apart, from which as much load as a short block
-// has cost the same as the latest stretch. If it is not steady at the limit, its blocks decide: they take turns, so servers that
+// has cost no more than the latest stretch. A server that is cheaper at first does not warm up. If it is not steady at the limit, its blocks decide: they take turns, so servers that
 // change alike have the same age in each pair of slots. Two are never steady if the ratio of their CPU a request goes the
 // same way in block after block, by more than drift, from one half of each to the other. Of such a pair nothing is decided.
 // A warm-up that is given is taken as it is.
@@ -371,7 +369,7 @@ func warmAfter(turns []turn) int {
 	cost, variance := costOf(turns[n/2:])
 	wrong := math.Sqrt(variance*float64(n-n/2)*(1.0/blockTurns+1/float64(n-n/2))) / cost
 	for after := 1; after < n/2; after += 1 + after/4 {
-		if then, _ := costOf(turns[after : after+blockTurns]); then > 0 && math.Abs(then/cost-1) <= max(drift, chance*wrong) {
+		if then, _ := costOf(turns[after : after+blockTurns]); then > 0 && then/cost-1 <= max(drift, chance*wrong) {
 			return after + after/2 // one start compiles faster than another
 		}
 	}
@@ -393,6 +391,10 @@ func until(turns *[]turn, most int, load func(more int) error) (after int, is bo
 		case agreed == 2 || n == most && steady(*turns, true):
 			return warmAfter(*turns), true, nil
 		case n == most:
+			x, _ := costOf((*turns)[n/2 : 3*n/4])
+			if y, _ := costOf((*turns)[3*n/4:]); y > x { // more load does not help
+				return warmAfter(*turns), false, nil
+			}
 			return n / 2, false, nil
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -13,13 +14,16 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A block takes at most a fifteenth of the budget. Within that, its slots take as long as its servers take to start and end,
-// or a fortieth of the budget: what differs between slots averages out, and what differs between starts does not. Those of
-// the first blocks, the fewest that tell, take a quarter of that, since a large difference needs no more. They take a third
-// of the warm-up at least, since the cost of a server that compiles itself scatters more.
+// or a fortieth of the budget. Those of the first blocks, the fewest that tell, take a quarter of that, since a large
+// difference needs no more. They take a third of the warm-up at least, since the cost of a server that compiles itself
+// scatters more. What differs between slots averages out, and what differs between starts does not, so later blocks have as
+// many rounds as narrow the interval most for their time.
 const (
 	leastRounds = 2
 	mostRounds  = 100
@@ -95,11 +99,39 @@ func (r *Run) least() int { return compare.Fewest(r.level()) }
 func (r *Run) rounds(n int) int {
 	warm := time.Duration(len(r.Servers)+1) * r.warm
 	least, slots := max(r.Budget/perSlots/atFirst, min(warm, r.Budget/perBlock)/3), max(r.beside, r.Budget/perSlots)
-	if n <= r.least() {
-		slots /= atFirst
+	few := max(least, min(slots/atFirst, r.Budget/perBlock-r.beside))
+	if slots = max(least, min(slots, r.Budget/perBlock-r.beside)); n <= r.least() {
+		slots = few
+	} else if r.Costed() {
+		slots = min(slots, max(few, time.Duration(r.worth()*float64(r.round))))
 	}
-	slots = max(least, min(slots, r.Budget/perBlock-r.beside))
 	return min(max(int(slots/r.round), leastRounds), r.most)
+}
+
+// worth is the number of rounds a block with which the median block's ratio is known best after a time. A block of n rounds
+// takes beside + n·round, and its ratio varies by between + within/n, which is least for that time at
+// n² = beside/round · within/between. How a ratio changes from half to half of a block gives the variance within.
+func (r *Run) worth() (most float64) {
+	for i := range r.Servers[1:] {
+		var within, rounds []float64
+		own, first := r.halves(i+1), r.halves(0)
+		for n, b := range r.Blocks {
+			if own[n] > 0 && first[n] > 0 {
+				by, half := math.Log(own[n]/first[n]), float64(len(b.Trials[0].Slots)/2)
+				rounds, within = append(rounds, 2*half), append(within, by*by*half/2)
+			}
+		}
+		ratios := strict.Filter(r.ratios(i+1, 0, i+1, 0, cost), func(v float64) bool { return v > 0 })
+		if len(ratios) == 0 || len(within) == 0 {
+			continue
+		}
+		middle := stats.Median(ratios)
+		all := strict.Map(ratios, func(v float64) float64 { return math.Pow(math.Log(v/middle), 2) })
+		// The variance is the median square over that of a normal deviate, which cancels out.
+		between := stats.Median(all) - stats.Median(within)/stats.Median(rounds)
+		most = max(most, math.Sqrt(r.beside.Seconds()/r.round.Seconds()*stats.Median(within)/max(between, 1e-9)))
+	}
+	return most
 }
 
 // slot is the length of a slot for the slowest of the servers. Among fast servers short slots are best, since a
