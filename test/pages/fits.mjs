@@ -7,8 +7,8 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-// reader.mjs checks tables.
-const known = '.scroll:has(table)'
+// reader.mjs checks tables. Code whose indentation has a meaning may scroll.
+const known = '.scroll:has(table), pre'
 
 // fits complains of a loaded page as it is shown now, and returns how many drawings it
 // measured. Folded parts are opened for this and folded again.

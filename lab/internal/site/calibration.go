@@ -51,7 +51,7 @@ func calibrations(file []byte) (all []*Table, err error) {
 		if calls[p.verdict()] == "" {
 			return nil, fmt.Errorf("line %d: verdict is %q", n+2, p.text["verdict"])
 		}
-		title := fmt.Sprintf("%s, within %s, in %s at most", p.text["machine"], words.Percent(p.is["margin"]),
+		title := fmt.Sprintf("%s, within %s, a budget of %s", p.text["machine"], words.Percent(p.is["margin"]),
 			seconds(p.is["budget_s"]))
 		if p.text["beside"] != "" {
 			title += fmt.Sprintf(", beside %s of a core", words.Number(p.is["beside"]))
@@ -64,8 +64,8 @@ func calibrations(file []byte) (all []*Table, err error) {
 	}
 	for _, t := range all {
 		pairs := asked[t.Title]
-		t.Caption = fmt.Sprintf("%d of %d verdicts were false. With nothing planted a request cost %s",
-			strict.Count(pairs, pair.wrong), len(pairs), words.Time(pairs[0].is["cost_s"]))
+		t.Caption = fmt.Sprintf("%d of %s were false. With nothing planted a request cost %s", strict.Count(pairs, pair.wrong),
+			words.Count(strict.Count(pairs, pair.decided), "verdict"), words.Time(pairs[0].is["cost_s"]))
 		for _, share := range slices.Sorted(maps.Keys(strict.Collect(pairs, func(p pair) float64 { return p.is["share"] }))) {
 			t.Rows = append(t.Rows, planted(strict.Filter(pairs, func(p pair) bool { return p.is["share"] == share })))
 		}
@@ -77,7 +77,7 @@ func calibrations(file []byte) (all []*Table, err error) {
 func planted(pairs []pair) Row {
 	said, took := map[string]int{}, []float64(nil)
 	for _, p := range pairs {
-		if said[calls[p.verdict()]]++; p.verdict() != compare.Undecided && p.verdict() != compare.Invalid {
+		if said[calls[p.verdict()]]++; p.decided() {
 			took = append(took, p.is["duration_s"])
 		}
 	}
@@ -92,6 +92,10 @@ func planted(pairs []pair) Row {
 }
 
 func (p pair) verdict() compare.Verdict { return compare.Verdict(p.text["verdict"]) }
+
+func (p pair) decided() bool {
+	return p.verdict() != compare.Undecided && p.verdict() != compare.Invalid
+}
 
 // wrong tells whether a verdict is false, by the least that the plant may be.
 func (p pair) wrong() bool {

@@ -29,8 +29,8 @@ func TestWhatIsFalseIsCounted(t *testing.T) {
 	const more, same, less, open, none = compare.Dearer, compare.Same, compare.Cheaper, compare.Undecided, compare.Invalid
 	all, err := calibrations([]byte(file(0.03, map[float64][]compare.Verdict{0: {same, more, less, open, same}, 0.01: {same, more, less},
 		0.031: {same, more, none}})))
-	if err != nil || len(all) != 1 || all[0].Title != "AMD, within 3\u00a0%, in 1 min 00 s at most" ||
-		all[0].Caption != "4 of 11 verdicts were false. With nothing planted a request cost 20 µs" {
+	if err != nil || len(all) != 1 || all[0].Title != "AMD, within 3\u00a0%, a budget of 1 min 00 s" ||
+		all[0].Caption != "4 of 9 verdicts were false. With nothing planted a request cost 20 µs" {
 		t.Fatalf("%q %q, %v", all[0].Title, all[0].Caption, err)
 	}
 	for i, want := range []string{"0\u00a0% planted|5|the same 2, costs less 1, costs more 1, not decided 1|2|25 s|50 s",

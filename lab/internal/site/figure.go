@@ -66,7 +66,7 @@ type kind struct {
 var kinds = map[string]kind{
 	"bars":   {true, "A dot is the figure, and a line its interval.", (*Site).bars},
 	"ratios": {false, "Shaded: what the claim wants. The rule: no difference.", (*Site).ratios},
-	"lines":  {true, "Upright: intervals. Hollow: the client was the bottleneck.", (*Site).lines},
+	"lines":  {true, "", (*Site).lines},
 }
 
 // draw makes a figure. What nobody has measured yet is a chart that says so.
@@ -194,6 +194,12 @@ func (s *Site) lines(f figure, e *evidence) (Chart, error) {
 	for i, name := range slices.Sorted(maps.Keys(lines)) {
 		p.line(name, i%len(shapes), lines[name])
 	}
+	if slices.ContainsFunc(points, func(q row) bool { return q.ends != nil }) {
+		p.Caption += ". Upright: intervals"
+	}
+	if slices.ContainsFunc(points, func(q row) bool { return strings.Contains(q.word, clientBound) }) {
+		p.Caption += ". Hollow: the client was the bottleneck"
+	}
 	var text strings.Builder
 	err := linesTemplate.Execute(&text, p)
 	return Chart{Lines: text.String()}, err
@@ -205,7 +211,10 @@ func (p *plot) axes(m metric.Metric, points []row) {
 	const left, right, top, bottom = 50.0, 326.0, 10.0, 200.0
 	_, most := reach(points, 0)
 	in := words.UnitFor(string(m.Unit), most)
-	if m.Unit == metric.PerSecond && most >= 1e4 {
+	switch {
+	case m.Unit == metric.PerSecond && most >= 2e6:
+		in = words.Unit{Factor: 1e-6, Name: "millions a second"}
+	case m.Unit == metric.PerSecond && most >= 1e4:
 		in = words.Unit{Factor: 1e-3, Name: "thousands a second"}
 	}
 	p.Upward = strings.TrimSuffix(m.Label+", "+in.Name, ", ")

@@ -46,6 +46,7 @@ type Number struct {
 	To      string          `json:"to,omitempty"`      // of a link or a badge: a path of the site
 	Title   string          `json:"title,omitempty"`   // of a link or a badge: what it leads to
 	Verdict verdict.Verdict `json:"verdict,omitempty"` // of a badge
+	Note    string          `json:"note,omitempty"`    // beside a badge of a list: the deciding ratio, and what was claimed
 	List    []Number        `json:"list,omitempty"`
 	Table   *Table          `json:"table,omitempty"`
 }
@@ -261,9 +262,9 @@ func count(n int) Number { return Number{Text: words.Thousands(n), Value: new(fl
 // boards judges the tables of public boards. The file data/boards/ID.toml describes a board, and
 // its tables lie beside it.
 func (s *Site) boards() error {
-	chart := rows{caption: "Requests under way by rate and mean latency, over what connections allow. A dot is the median " +
-		"row; a line leaves out a twentieth of the rows at either end", head: "Rows that break the law",
-		scale: scale{log: true}, rules: []float64{1}}
+	chart := rows{caption: "Requests under way by rate and mean latency, over what connections allow, on a log scale. The higher " +
+		"a column, the more rows are there. Rows right of the rule, which is at one, break the law", head: "Rows that break it",
+		scale: scale{0.1, 100, true}, rules: []float64{1}}
 	paths, err := filepath.Glob(s.Root.Path("data", "boards", "*.toml"))
 	for _, path := range paths {
 		var board struct {
@@ -293,17 +294,15 @@ func (s *Site) boards() error {
 				return fmt.Errorf("data/boards/%s.csv: %w", t.File, err)
 			}
 			little, share := of.Laws[law.InFlight], "none"
-			held, n := little.Held+little.Broken, len(little.Least)
+			held := little.Held + little.Broken
 			most := strict.Count(little.Least, func(v float64) bool { return v > 1+1e-9 })
-			slices.Sort(little.Least)
 			if little.Broken > 0 {
 				share = words.Share(float64(little.Broken) / float64(held))
 			}
 			s.keys[t.File] = map[string]Number{"held": count(held), "broken": count(little.Broken), "most": count(most),
 				"share": {Text: share}, "date": {Text: board.Date}}
-			chart.all = append(chart.all, row{label: board.Title + ", " + t.Label, at: &little.Least[n/2],
-				value: words.Thousands(little.Broken) + " to " + words.Thousands(most), interval: "of " + words.Thousands(held),
-				ends: []float64{little.Least[n/20], little.Least[n-1-n/20]}})
+			chart.all = append(chart.all, row{label: board.Title + ", " + t.Label, each: little.Least,
+				value: words.Thousands(little.Broken) + " to " + words.Thousands(most), interval: "of " + words.Thousands(held)})
 		}
 	}
 	s.keys["boards"] = map[string]Number{"all": {Table: chart.draw(ratios)}}
@@ -578,6 +577,9 @@ func (q query) claim() (Number, error) {
 		if q.e != nil {
 			of, _ := q.e.Claim(c.ID)
 			n.Verdict = of.Verdict
+			if e := deciding(of); e.Ratio > 0 && e.HasInterval() {
+				n.Note = fmt.Sprintf("%s (%s); claimed: %s", e.Text, e.Interval, words.Range(e.BandLow, e.BandHigh))
+			}
 		}
 	}
 	return n, nil

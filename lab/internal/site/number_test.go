@@ -112,8 +112,10 @@ func TestReferencesToSeveralThings(t *testing.T) {
 	}
 	for reference, want := range map[string][]Number{
 		"12-buffer outcomes saves same-on-gz": {
-			{Verdict: "confirmed", Title: "The larger buffer saves CPU time.", To: "claims/12-buffer/#saves"},
-			{Verdict: "confirmed", Title: "On a small answer it changes nothing.", To: "claims/12-buffer/#same-on-gz"}},
+			{Verdict: "confirmed", Title: "The larger buffer saves CPU time.", To: "claims/12-buffer/#saves",
+				Note: "0.667 (0.667 to 0.667); claimed: 0.80 or less"},
+			{Verdict: "confirmed", Title: "On a small answer it changes nothing.", To: "claims/12-buffer/#same-on-gz",
+				Note: "1.000 (1.000 to 1.000); claimed: 0.909 to 1.100"}},
 		"12-buffer headline saves":              {{Text: "−33"}, {Text: "0.667", Title: "0.667 to 0.667"}},
 		"12-unrun results costs throughput_rps": nil,
 	} {

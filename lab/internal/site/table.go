@@ -36,6 +36,7 @@ type row struct {
 	x    float64   // the level, of a point of a line
 	at   *float64  // the figure; nil if only its interval is known
 	ends []float64 // of the interval
+	each []float64 // what a histogram counts
 	band []float64 // what a claim wants
 
 	first   *Cell           // instead of the label
@@ -125,6 +126,16 @@ func (r rows) strokes(q row) []Stroke {
 	add := func(class, d string, at ...any) { out = append(out, Stroke{class, fmt.Sprintf(d, at...)}) }
 	if q.band != nil {
 		add("band", "M%v 10H%v", x(q.band[0]), x(q.band[1]))
+	}
+	var counts [48]float64 // columns, one of which ends at 1 where the scale begins at a power of ten
+	for _, v := range q.each {
+		counts[min(47, int(48*x(v)/100))]++
+	}
+	for i, n := range counts {
+		if n > 0 {
+			from := 100 * float64(i) / 48
+			add("column", "M%v 20V%vH%vV20z", tenth(from), min(19, tenth(20-20*n/slices.Max(counts[:]))), tenth(from+100.0/48))
+		}
 	}
 	for _, v := range r.rules {
 		add("rule", "M%v 0v20", x(v))

@@ -38,6 +38,7 @@ type contentPage struct {
 	Corrects  []*Correction      `json:"corrects,omitempty"`  // what it corrects of others
 	Corrected []*Correction      `json:"corrected,omitempty"` // corrections by others
 	Audits    []Audit            `json:"audits,omitempty"`
+	Questions []strict.Word      `json:"questions,omitempty"` // with their answers
 	Figures   map[string]*Figure `json:"figures,omitempty"`
 }
 
@@ -132,7 +133,7 @@ func (s *Site) contentPages(corrections []*Correction) (map[string]*contentPage,
 			}
 		}
 		if of := s.claims(p.Experiments); len(of) > 0 {
-			out.Claims, out.Tally = words.Count(len(of), "claim"), tally(of)
+			out.Claims, out.Tally, out.Questions = words.Count(len(of), "claim"), tally(of), s.questions(p)
 		}
 		moved, notices, err := p.compare(claims)
 		if err != nil {
