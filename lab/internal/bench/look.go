@@ -15,7 +15,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/stats"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -71,27 +70,17 @@ func (b *Bench) note(format string, args ...any) {
 	b.Say("note: "+format, args...)
 }
 
-// ask asks all servers before any is loaded, and notes who prints a line for each request.
+// ask asks all servers before any is loaded.
 func (l *looker) ask(ctx context.Context) error {
-	printed := func() []int {
-		return strict.Map(l.subjects[:len(l.Servers)], func(s measure.Subject) int {
-			command, _ := s.(*measure.Command)
-			return command.Printed()
-		})
-	}
-	before := printed()
-	if _, err := l.agree(ctx); err != nil {
-		return err
-	}
+	_, err := l.agree(ctx)
 	l.up = time.Now()
-	time.Sleep(20 * time.Millisecond) // a log may lag behind its answers
-	for i, after := range printed() {
-		if s := l.Servers[i]; after-before[i] >= len(l.Requests) {
-			s.chatty = true
-			l.note("%s prints a line for each request, which costs it CPU time that is counted; switch its log off if that is not meant", s.Name)
-		}
-	}
-	return nil
+	return err
+}
+
+// printed is how many lines a server has printed.
+func (l *looker) printed(i int) float64 {
+	command, _ := l.subjects[i].(*measure.Command)
+	return float64(command.Printed())
 }
 
 // agree refuses servers whose answers differ.
@@ -164,7 +153,7 @@ func (l *looker) first(ctx context.Context) error {
 		}
 	}
 	for i, s := range l.Servers {
-		forks, lost, length := machine.Forks(), false, max(lookSlot, l.warm)
+		forks, lost, length, printed := machine.Forks(), false, max(lookSlot, l.warm), l.printed(i)
 		for range 2 {
 			began := time.Now()
 			fill, err := l.give(ctx, i, 1, length)
@@ -179,6 +168,9 @@ func (l *looker) first(ctx context.Context) error {
 		requests, cpu := 0.0, 0.0
 		for _, t := range s.turns {
 			requests, cpu = requests+float64(t.requests), cpu+t.cpu
+		}
+		if s.chatty = requests > 0 && l.printed(i)-printed >= requests/2; s.chatty {
+			l.note("%s prints a line for each request, which costs it CPU time that is counted; switch its log off if that is not meant", s.Name)
 		}
 		switch {
 		case lost && float64(machine.Forks()-forks) > max(10, mostForks*requests):
