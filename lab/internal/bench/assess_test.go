@@ -201,7 +201,7 @@ func TestWordsForAShell(t *testing.T) {
 	for command, says := range map[string]string{
 		"./s --port {port} | tee log": `"|" is for a shell`, "./s --port {port} 2>log": `"2>log" is for a shell`,
 		"A=$B ./s --port {port};": `"{port};" is for a shell`, "./s --port $PORT {port}": `"$PORT" is for a shell`,
-		"nginx -g 'daemon off;' -p {port}": "", "sh -c 'exec ./s {port} >log'": "", "./s": "neither {port} nor {addr}",
+		"nginx -g 'daemon off;' -p {port}": "", "PORT={port} ./s": "env PORT={port} ./s", "sh -c 'exec ./s {port} >log'": "", "./s": "neither {port} nor {addr}",
 		"./s --port {prt}": "neither {port} nor {addr}", "./s 'a --port {port}": "a quote ' that does not end",
 	} {
 		_, err := parseServer("a=" + command)

@@ -52,6 +52,7 @@ var (
 	nameOf = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$`) // the form of a server's name, which sentences use
 	// forShell is a word that means something to a shell only, and something else to a server that is given it. A word with a
 	// blank was in quotes.
+	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 	forShell = regexp.MustCompile("^([0-9]?[<>].*|\\|\\|?|&&?|;|[$`].*)$|^\\S+;$")
 )
 
@@ -134,9 +135,11 @@ func (s *Server) split(command string) (err error) {
 	case shell >= 0:
 		return fmt.Errorf("%s: %q is for a shell, and there is none here; write sh -c 'exec …' with the command in quotes",
 			s.Name, s.Command[shell])
+	case len(s.Command) > 0 && variable.MatchString(s.Command[0]):
+		return fmt.Errorf("%s: %q sets a variable, and there is no shell here; begin with env: env %s", s.Name, s.Command[0], command)
 	case !strings.Contains(command, "{port}") && !strings.Contains(command, "{addr}"):
 		return fmt.Errorf("%s: its command has neither {port} nor {addr}, so it cannot be told where to listen; put "+
-			"one where the server's own option takes it, as --port {port} or --listen {addr}", s.Name)
+			"one where the server takes it, as --port {port}, --listen {addr} or env PORT={port} COMMAND", s.Name)
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func because(o *compare.Outcome, i int) string {
 		}
 	}
 	if math.Abs(c.CPUPerRequest.Ratio-1)*o.Servers[0].CPUPerRequest > sum*mostOfCall {
-		return "not its system calls, so its own code or what those do; --why says which kind of work"
+		return "not its system calls, so its own code or what the calls do; --why says which kind of work"
 	}
 	names := slices.SortedFunc(maps.Keys(more), func(a, b string) int { return cmp.Or(cmp.Compare(more[b], more[a]), cmp.Compare(a, b)) })
 	for n, name := range names {
@@ -152,15 +152,17 @@ func compared(o *compare.Outcome, i int) Table {
 	if len(t.Rows) > 0 {
 		t.Says = "bound: " + walls.Replace(base.Bound)
 		if base.Bound != other.Bound {
-			t.Says = fmt.Sprintf("bound: %s %s, %s %s", other.Name, walls.Replace(other.Bound), base.Name, walls.Replace(base.Bound))
+			t.Says = fmt.Sprintf("bound: %s by %s, %s by %s", other.Name, walls.Replace(other.Bound), base.Name, walls.Replace(base.Bound))
+		}
+		if strings.Contains(base.Bound+other.Bound, "client-cpu") {
+			t.Says += "; where the client was full, throughput and latency are the client's"
 		}
 	}
 	return t
 }
 
-// walls name what limited a server's load. Of a full client they say that the client was measured.
-var walls = strings.NewReplacer("server-cpu", "server CPU", "wire", "the wire", "+", " and ",
-	"client-cpu", "client CPU, so throughput and latency are the client's")
+// walls name what limited a server's load.
+var walls = strings.NewReplacer("server-cpu", "server CPU", "wire", "the wire", "+", " and ", "client-cpu", "client CPU")
 
 func curve(c *compare.Curve) Table {
 	t := Table{Name: "Latency at fixed rates", Head: []string{"requests/s", "server", "p50", "p90", "p99", "p999"}, Asked: true,
