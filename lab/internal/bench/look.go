@@ -293,11 +293,12 @@ func (l *looker) settle(ctx context.Context) error {
 // They agree twice in a row, the second time after half as much load again. What falls by a tenth a second is still
 // taken for warm in one look of ten; its comparison is then of servers of that age, as each block's are.
 //
-// The server was warm from the first moment on, of some that lie a quarter apart, from which as much load as a short block
-// has cost no more than the latest stretch. A server that is cheaper at first does not warm up. If it is not steady at the limit, its blocks decide: they take turns, so servers that
-// change alike have the same age in each pair of slots. Two are never steady if the ratio of their CPU a request goes the
-// same way in block after block, by more than drift, from one half of each to the other. Of such a pair nothing is decided.
-// A warm-up that is given is taken as it is.
+// The server was warm from the first moment on, of some that lie a quarter apart, from which as much load as a short
+// block has cost no more than the latest stretch. A server that is cheaper at first does not warm up. If it is not
+// steady at the limit, its blocks decide: they take turns, so servers that change alike have the same age in each pair
+// of slots. Two are never steady if the ratio of their CPU a request goes the same way in block after block, by more
+// than drift, from one half of each to the other. Of such a pair nothing is decided. A warm-up that is given is taken
+// as it is.
 const (
 	drift       = 0.03                   // the margin below which nothing is called a difference unless that is asked for
 	chance      = 2                      // standard errors that are no difference
