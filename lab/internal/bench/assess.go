@@ -314,11 +314,7 @@ func (r *Run) never(i int) string {
 	if r.Warmup != nil {
 		return ""
 	}
-	own, first := r.halves(i), r.halves(0)
-	for n := range own {
-		own[n] /= cmp.Or(first[n], math.Inf(1)) // 0 without both
-	}
-	if by, is := shift(own); is {
+	if by, is := shift(r.moves(i)); is {
 		return fmt.Sprintf("from one half of a block to the other the CPU a request of %s over that of %s went to × %.3f; a larger "+
 			"--budget looks on for longer, and --warmup takes both as they are then", r.Servers[i].Name, r.Servers[0].Name, by)
 	}
@@ -346,6 +342,15 @@ func (r *Run) halves(i int) []float64 {
 		}
 		return after / before
 	})
+}
+
+// moves are by how much the ratio of a server's CPU a request to the first's changed likewise; 0 where that is not known.
+func (r *Run) moves(i int) []float64 {
+	own, first := r.halves(i), r.halves(0)
+	for n := range own {
+		own[n] /= cmp.Or(first[n], math.Inf(1))
+	}
+	return own
 }
 
 // shift is the median of changes, and whether they surely go one way by more than drift.

@@ -114,10 +114,9 @@ func (r *Run) rounds(n int) int {
 func (r *Run) worth() (most float64) {
 	for i := range r.Servers[1:] {
 		var within, rounds []float64
-		own, first := r.halves(i+1), r.halves(0)
-		for n, b := range r.Blocks {
-			if own[n] > 0 && first[n] > 0 {
-				by, half := math.Log(own[n]/first[n]), float64(len(b.Trials[0].Slots)/2)
+		for n, move := range r.moves(i + 1) {
+			if move > 0 {
+				by, half := math.Log(move), float64(len(r.Blocks[n].Trials[0].Slots)/2)
 				rounds, within = append(rounds, 2*half), append(within, by*by*half/2)
 			}
 		}
