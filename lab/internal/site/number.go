@@ -263,7 +263,8 @@ func count(n int) Number { return Number{Text: words.Thousands(n), Value: new(fl
 // its tables lie beside it.
 func (s *Site) boards() error {
 	chart := rows{caption: "Requests under way by rate and mean latency, over what connections allow, on a log scale. The higher " +
-		"a column, the more rows are there. Rows right of the rule, which is at one, break the law", head: "Rows that break it",
+		"a column, the more rows are there; those at both ends have what lies beyond. Rows right of the rule, which is at one, break " +
+		"the law", head: "Rows that break it",
 		scale: scale{0.1, 100, true}, rules: []float64{1}}
 	paths, err := filepath.Glob(s.Root.Path("data", "boards", "*.toml"))
 	for _, path := range paths {

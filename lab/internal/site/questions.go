@@ -35,9 +35,7 @@ func (s *Site) questions(p *page) []strict.Word {
 		}
 		for _, t := range e.newest.Trials {
 			asked, compared = asked+t.Metrics["requests"], compared+t.Metrics["answers_compared"]
-			for _, kind := range []string{"errors", "non_2xx", "timeouts", "resets"} {
-				wrong += t.Metrics[kind]
-			}
+			wrong += t.Metrics["errors"] + t.Metrics["non_2xx"] // timeouts are among the errors
 		}
 	}
 	if blocks == 0 {
@@ -50,7 +48,7 @@ func (s *Site) questions(p *page) []strict.Word {
 	}
 	failed := fmt.Sprintf("Faults refused %d of %s.", refused, words.Count(trials, "trial"))
 	if asked > 0 {
-		failed += fmt.Sprintf(" Of %s requests in the newest runs %s failed.", words.Grouped(asked, 0), words.Grouped(wrong, 0))
+		failed += fmt.Sprintf(" In the newest runs %s requests were answered, and %s failed.", words.Grouped(asked, 0), words.Grouped(wrong, 0))
 	}
 	happened := "The kernel counted the CPU time, between slots, and the client what arrived"
 	if compared > 0 {
