@@ -41,7 +41,11 @@ func change(ratio, low, high float64) (by, from string) {
 	for ; places < 3 && (nought(least, places) || nought(most, places)); places++ {
 		// An end that is not 0 must not be printed as if it were.
 	}
-	by = fmt.Sprintf("%s %% %s", fixed(100*math.Abs(ratio-1), places), word)
+	amount := fixed(100*math.Abs(ratio-1), places)
+	if strings.Trim(amount, "0.") == "" {
+		amount = "under " + fixed(math.Pow10(-places), places)
+	}
+	by = fmt.Sprintf("%s %% %s", amount, word)
 	from, to := signed(outwards(least, places, math.Floor), places), signed(outwards(most, places, math.Ceil), places)
 	switch {
 	case low == 1:
@@ -126,7 +130,7 @@ func (c Comparison) More() string {
 	switch {
 	case c.FurtherS == 0:
 		return ""
-	case c.FurtherS < 600:
+	case c.FurtherS < 120:
 		return fmt.Sprintf("; about %.0f more seconds would tell", c.FurtherS)
 	}
 	return fmt.Sprintf("; about %.0f more minutes would tell", math.Ceil(c.FurtherS/60))

@@ -302,8 +302,14 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	default:
 		c.Says = c.Sentence(margin)
 	}
-	if c.Verdict != compare.Undecided && r.Warmup == nil && r.changes(0)+r.changes(i) != "" {
-		c.Says += "; both still warmed up, so this is about their first seconds"
+	var young []string
+	for _, n := range []int{0, i} {
+		if r.Servers[n].young || r.changes(n) != "" {
+			young = append(young, r.Servers[n].Name)
+		}
+	}
+	if c.Verdict != compare.Undecided && r.Warmup == nil && young != nil {
+		c.Says += fmt.Sprintf("; %s still warmed up, so this is about the first seconds", words.List(young))
 	}
 	return c
 }

@@ -109,7 +109,7 @@ func TestWhatBlocksSay(t *testing.T) {
 		{"bodies of one that changed once", each(7, 1.5), changing(3, 0), compare.Dearer, "", 0, "new costs 50.0 % more"},
 		{"never steady", each(9, 1.5), warming(1, 1.1), compare.Undecided, "", 1,
 			"never steady: from one half of a block to the other the CPU a request of new over that of old went to × 1.100"},
-		{"both still warm up, and alike", each(9, 1.5), warming(0.7, 0.71), compare.Dearer, "", 0, "about their first seconds"},
+		{"both still warm up, and alike", each(9, 1.5), warming(0.7, 0.71), compare.Dearer, "", 0, "about the first seconds"},
 		{"a control that differs", each(20, 1.5), func(r *Run) {
 			for n := range r.Blocks {
 				r.Blocks[n].Trials[2].Metrics[cost] = 11e-6

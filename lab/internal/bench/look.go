@@ -254,8 +254,10 @@ func (l *looker) settle(ctx context.Context) error {
 	for i, s := range l.Servers {
 		if l.beside() && s.warm == 0 {
 			l.Show(fmt.Sprintf("warming up %s until its CPU a request is steady", s.Name))
-			most := max(firstTurns, int(min(mostLooking, l.Budget/ofBudget)/max(s.whole, lookSlot+referenceSlot)))
-			after, is, err := until(&s.turns, most, func(more int) error {
+			whole := max(s.whole, lookSlot+referenceSlot)
+			most := max(firstTurns, int(min(mostLooking, l.Budget/ofBudget)/whole))
+			long := int(min(mostLooking, l.Budget/2/time.Duration(len(l.Servers))) / whole)
+			after, is, err := until(&s.turns, most, long, func(more int) error {
 				if _, err := l.give(ctx, i, more, lookSlot); err != nil {
 					return err
 				}
@@ -265,13 +267,14 @@ func (l *looker) settle(ctx context.Context) error {
 				return err
 			}
 			// It takes no more than a block has room for: servers that take turns have the same age.
-			s.warm = min(time.Duration(after)*lookSlot, l.Budget/perBlock/time.Duration(len(l.subjects)))
+			s.warm = min(max(time.Duration(after)*lookSlot, shortest), l.Budget/perBlock/time.Duration(len(l.subjects)))
 			if l.Running() {
 				s.warm = lookSlot
 			}
 			if n := len(s.turns); !is {
 				before, _ := costOf(s.turns[n/2 : 3*n/4])
 				later, _ := costOf(s.turns[3*n/4:])
+				s.young = later < before
 				l.note("after %.0f s of load the CPU a request of %s still went from %s to %s; if it changes otherwise than the "+
 					"other's within blocks, nothing is decided", float64(n)*lookSlot.Seconds(), s.Name, words.Time(before), words.Time(later))
 			}
@@ -290,7 +293,8 @@ func (l *looker) settle(ctx context.Context) error {
 // Steady is a server whose latest stretch, the second half of all its load so far, has two halves that cost the same
 // CPU a request. The stretch grows with the time, because a cost that falls slowly changes little within any fixed
 // time. The halves agree within drift, or within what the scatter of single turns explains, if that is small enough.
-// They agree twice in a row, the second time after half as much load again. What falls by a tenth a second is still
+// They agree twice in a row, the second time after half as much load again, and not before it gave as many answers as a
+// compiler may wait for, if half of the budget holds those of all servers. What falls by a tenth a second is still
 // taken for warm in one look of ten; its comparison is then of servers of that age, as each block's are.
 //
 // The server was warm from the first moment on, of some that lie a quarter apart, from which as much load as a short
@@ -304,10 +308,12 @@ const (
 	chance      = 2                      // standard errors that are no difference
 	surely      = 3                      // standard errors beyond which it is one, at the limit
 	known       = 0.05                   // the standard error above which more load is needed, and what is let pass at the limit
-	lookSlot    = 100 * time.Millisecond // of the look: its grain, and the shortest warm-up
+	lookSlot    = 100 * time.Millisecond // of the look: its grain
+	shortest    = lookSlot / 2           // warm-up, of a server whose first load costs no more than later load
 	firstTurns  = 12                     // after which a server is judged first
 	growth      = 1.5                    // of the time from one judgement to the next
 	blockTurns  = 4                      // as much load as a short block has
+	compiles    = 22_000                 // answers: some compilers wait for 20,000 calls
 	mostLooking = 20 * time.Second       // at each server
 	ofBudget    = 20                     // and of the budget no more than one part in so many
 )
@@ -361,34 +367,34 @@ func warmAfter(turns []turn) int {
 	n := len(turns)
 	cost, variance := costOf(turns[n/2:])
 	wrong := math.Sqrt(variance*float64(n-n/2)*(1.0/blockTurns+1/float64(n-n/2))) / cost
-	for after := 1; after < n/2; after += 1 + after/4 {
-		if then, _ := costOf(turns[after : after+blockTurns]); then > 0 && then/cost-1 <= max(drift, chance*wrong) {
+	for after := 0; after < n/2; after += 1 + after/4 {
+		if then, _ := costOf(turns[after : after+blockTurns]); then > 0 && then/cost-1 <= max(known, chance*wrong) {
 			return after + after/2 // one start compiles faster than another
 		}
 	}
 	return n/2 + n/4
 }
 
-// until has a server that had some turns loaded in more of them until it is steady, or for so many turns. It tells after
-// how many it was warm; half of them and false if it never was.
-func until(turns *[]turn, most int, load func(more int) error) (after int, is bool, err error) {
-	for n, agreed := firstTurns, 0; ; n = int(growth * float64(n)) {
-		n = min(n, most)
+// until has a server that had some turns loaded in more of them until it is steady, or for most turns; for long, where it
+// gives the answers that a compiler waits for by then. It tells after how many it was warm, and whether it is steady.
+func until(turns *[]turn, most, long int, load func(more int) error) (after int, is bool, err error) {
+	for n, agreed := firstTurns, 0; ; {
 		if err := load(n - len(*turns)); err != nil {
 			return 0, false, err
 		}
 		if agreed++; !steady(*turns, false) {
 			agreed = 0
 		}
-		switch {
-		case agreed == 2 || n == most && steady(*turns, true):
-			return warmAfter(*turns), true, nil
-		case n == most:
-			x, _ := costOf((*turns)[n/2 : 3*n/4])
-			if y, _ := costOf((*turns)[3*n/4:]); y > x { // more load does not help
-				return warmAfter(*turns), false, nil
-			}
-			return n / 2, false, nil
+		limit, answers := most, int64(0)
+		for _, t := range *turns {
+			answers += t.requests
 		}
+		if answers < compiles && answers+int64(long-n)*(*turns)[n-1].requests >= compiles {
+			limit, agreed = long, 0
+		}
+		if is = agreed == 2 || n >= limit && steady(*turns, true); is || n >= limit {
+			return warmAfter(*turns), is, nil
+		}
+		n = min(int(growth*float64(n)), limit)
 	}
 }

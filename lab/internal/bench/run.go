@@ -76,7 +76,7 @@ func (r *Run) prepare(beside time.Duration) error {
 		turn = max(turn, s.beside)
 	}
 	r.Slot = r.slot()
-	r.beside, r.round, r.most = beside+all*(max(r.warm, lookSlot)+turn), all*(r.Slot+turn), mostRounds
+	r.beside, r.round, r.most = beside+all*(max(r.warm, leastWarmup)+turn), all*(r.Slot+turn), mostRounds
 	block, least := r.beside+time.Duration(r.rounds(1))*r.round, r.least()
 	needs := (time.Since(r.Began) + time.Duration(least)*block).Round(time.Second) + time.Second
 	if limit := cmp.Or(r.AtMost, slowest*r.Budget); needs > limit {

@@ -43,6 +43,7 @@ type Server struct {
 	beside time.Duration // that a turn takes beside its counted part
 	whole  time.Duration // that a turn took in all, with the reference's
 	warm   time.Duration // after a start, from then on it is steady
+	young  bool          // its cost still fell at the end of the look
 }
 
 // mostServers limits the servers of one comparison. All of them are up at once.

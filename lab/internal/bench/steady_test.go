@@ -12,7 +12,7 @@ func turnsOf(n int, noise float64, seed uint64, at func(s float64) float64) (out
 	r := rand.New(rand.NewPCG(seed, 1))
 	for i := range n {
 		cost := at((float64(i)+0.5)*lookSlot.Seconds()) * (1 + noise*r.NormFloat64())
-		out = append(out, turn{requests: 1000, cpu: 1000 * cost})
+		out = append(out, turn{requests: 10_000, cpu: 10_000 * cost})
 	}
 	return out
 }
@@ -20,7 +20,7 @@ func turnsOf(n int, noise float64, seed uint64, at func(s float64) float64) (out
 // looked judges a server as a look does, and gives how many turns that took.
 func looked(turns []turn) (took, after int, is bool) {
 	var seen []turn
-	after, is, _ = until(&seen, len(turns), func(n int) error {
+	after, is, _ = until(&seen, len(turns), len(turns), func(n int) error {
 		seen = turns[:len(seen)+n]
 		return nil
 	})
@@ -74,5 +74,24 @@ func TestAServerIsWarmWhenItsCostIsSteady(t *testing.T) {
 	}
 	if _, _, is := looked(make([]turn, firstTurns)); is {
 		t.Error("steady without a request")
+	}
+}
+
+func TestAServerIsLookedAtUntilACompilerHasCounted(t *testing.T) {
+	var all []turn // of a server that is cheap after 20,000 answers
+	for n := range 100 {
+		all = append(all, turn{300, 300 * map[bool]float64{true: 300e-6, false: 60e-6}[300*n < 20_000]})
+	}
+	var seen []turn
+	load := func(n int) error {
+		seen = all[:len(seen)+n]
+		return nil
+	}
+	if _, is, _ := until(&seen, 20, 75, load); is || len(seen) != 75 {
+		t.Errorf("steady %v after %d turns, where 75 reach that many answers", is, len(seen))
+	}
+	seen = nil
+	if _, is, _ := until(&seen, 20, 70, load); !is || len(seen) != 18 {
+		t.Errorf("steady %v after %d turns, where no time reaches that many answers", is, len(seen))
 	}
 }

@@ -139,8 +139,12 @@ func (b *block) measure(ctx context.Context, order []int) (err error) {
 		b.turns[i] = append(b.turns[i], t)
 	}
 	var all []proc.Listening // while the client still holds its connections
-	for _, s := range b.Subjects {
-		all = append(all, proc.Listening{PIDs: s.CPU().PIDs, Port: port(s.Addr())})
+	for i, s := range b.Subjects {
+		on := proc.Listening{PIDs: s.CPU().PIDs}
+		if b.Asked[i].Connections > 0 { // a rule needs them
+			on.Port = port(s.Addr())
+		}
+		all = append(all, on)
 	}
 	b.held = proc.Census(all...)
 	b.sampler.Stop()

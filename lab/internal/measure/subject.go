@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -121,37 +122,23 @@ const (
 	moment      = 20 * time.Millisecond
 )
 
-// await waits until the server is ready, and says what it does instead.
+// await waits until the server is ready, and says what it does instead. To list sockets the kernel walks through a table of
+// all connections, so it tries to connect first.
 func (c *Command) await(ctx context.Context) error {
-	limit := time.Now().Add(c.Within)
+	limit, looked := time.Now().Add(c.Within), time.Now()
 	var strayed time.Time // since when it listens elsewhere only
-	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+	for wait := time.Millisecond; ; wait = min(wait*5/4, 100*time.Millisecond) {
 		if why := c.Gone(); why != nil {
 			return why
 		}
 		if c.Line != "" && c.ready.Load() >= int64(c.Lines) {
 			return nil
 		}
-		switch at := c.listens(); {
-		case c.Line != "":
-		case serves(at, c.At):
-			time.Sleep(moment)
-			return c.Gone()
-		case len(at) == 0 && answers(c.At):
-			if time.Sleep(moment); len(c.listens()) == 0 {
-				return fmt.Errorf("something answers on %s that is no descendant of its command, so its CPU time cannot be read; stop "+
-					"what listens there, or name it as %s=cgroup:/PATH@%s or pid:PID@%s", c.At, c.Label, c.At, c.At)
+		if c.Line == "" && (answers(c.At) || time.Since(looked) > strayWithin/4) {
+			looked = time.Now()
+			if is, err := c.listens(&strayed); is || err != nil {
+				return cmp.Or(err, c.Gone())
 			}
-		case len(at) == 0:
-			strayed = time.Time{}
-		case strayed.IsZero():
-			strayed = time.Now()
-		case time.Since(strayed) > strayWithin:
-			way := "put {port} or {addr} where its own option takes it"
-			if slices.ContainsFunc(at, func(l proc.Listener) bool { return l.Port == port(c.At) }) {
-				way = "have it listen on 127.0.0.1, with {addr} or {host} as the value of its own option"
-			}
-			return fmt.Errorf("it listens on %s and was asked on %s; %s", strings.Join(strict.Map(at, proc.Listener.String), " and "), c.At, way)
 		}
 		if time.Now().After(limit) {
 			return fmt.Errorf("it did not listen on %s within %v%s", c.At, c.Within, c.words())
@@ -164,12 +151,29 @@ func (c *Command) await(ctx context.Context) error {
 	}
 }
 
-// listens is where the server's processes listen; nothing where its own line tells.
-func (c *Command) listens() []proc.Listener {
-	if c.Line != "" {
-		return nil
+// listens tells whether one of the server's processes listens where it was asked to, and says what happens there instead.
+func (c *Command) listens(strayed *time.Time) (is bool, err error) {
+	switch at := proc.Listens(c.tree.PIDs()); {
+	case serves(at, c.At):
+		time.Sleep(moment)
+		return true, nil
+	case len(at) == 0 && answers(c.At):
+		if time.Sleep(moment); len(proc.Listens(c.tree.PIDs())) == 0 {
+			return false, fmt.Errorf("something answers on %s that is no descendant of its command, so its CPU time cannot be read; stop "+
+				"what listens there, or name it as %s=cgroup:/PATH@%s or pid:PID@%s", c.At, c.Label, c.At, c.At)
+		}
+	case len(at) == 0:
+		*strayed = time.Time{}
+	case strayed.IsZero():
+		*strayed = time.Now()
+	case time.Since(*strayed) > strayWithin:
+		way := "put {port} or {addr} where its own option takes it"
+		if slices.ContainsFunc(at, func(l proc.Listener) bool { return l.Port == port(c.At) }) {
+			way = "have it listen on 127.0.0.1, with {addr} or {host} as the value of its own option"
+		}
+		return false, fmt.Errorf("it listens on %s and was asked on %s; %s", strings.Join(strict.Map(at, proc.Listener.String), " and "), c.At, way)
 	}
-	return proc.Listens(c.tree.PIDs())
+	return false, nil
 }
 
 // answers tells whether something takes connections at an address.

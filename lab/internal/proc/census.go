@@ -33,7 +33,7 @@ type HeldBy struct {
 // A Listening names the processes and the port of a server.
 type Listening struct {
 	PIDs []int
-	Port int
+	Port int // 0: nobody asks for its connections
 }
 
 // Census reads, for servers in one network namespace, how many established connections to
@@ -49,10 +49,13 @@ func Census(servers ...Listening) []Held {
 			if err != nil {
 				continue
 			}
-			if open == nil {
-				open = sockets(pid, isEstablished)
+			n := 0
+			if s.Port > 0 {
+				if open == nil {
+					open = sockets(pid, isEstablished)
+				}
+				n = strict.Count(openSockets(pid), func(name string) bool { return open[name].Port == s.Port })
 			}
-			n := strict.Count(openSockets(pid), func(name string) bool { return open[name].Port == s.Port })
 			h := &out[i]
 			h.Processes = append(h.Processes, HeldBy{Threads: st.Threads, Connections: n})
 			h.Connections += n

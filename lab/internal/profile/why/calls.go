@@ -35,6 +35,9 @@ func Calls(ctx context.Context, p measure.Plan, o *compare.Outcome, tell func(te
 		one, m := p, &o.Servers[i]
 		one.Subjects, one.Target = p.Subjects[i:i+1], func(_ int, addr string) load.Target { return p.Target(i, addr) }
 		err := one.Visit(ctx, func(ctx context.Context, v *measure.Visit) (err error) {
+			if _, err := v.Agree(ctx, 1); err != nil { // it may answer otherwise while it starts
+				return err
+			}
 			m.CallsBy, err = callsOf(ctx, s, v, length)
 			return cmp.Or(s.Gone(), err)
 		})
