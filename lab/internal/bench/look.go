@@ -293,8 +293,8 @@ func (l *looker) settle(ctx context.Context) error {
 // Steady is a server whose latest stretch, the second half of all its load so far, has two halves that cost the same
 // CPU a request. The stretch grows with the time, because a cost that falls slowly changes little within any fixed
 // time. The halves agree within drift, or within what the scatter of single turns explains, if that is small enough.
-// They agree twice in a row, the second time after half as much load again, and not before it gave as many answers as a
-// compiler may wait for, if half of the budget holds those of all servers. What falls by a tenth a second is still
+// They agree twice in a row, the second time after half as much load again. They do not count before the server gave as
+// many answers as a compiler may wait for, if half of the budget holds those of all servers. What falls by a tenth a second is still
 // taken for warm in one look of ten; its comparison is then of servers of that age, as each block's are.
 //
 // The server was warm from the first moment on, of some that lie a quarter apart, from which as much load as a short
