@@ -62,6 +62,10 @@ test: ## set up and run every test, in under five minutes on two idle cores
 	@$(MAKE) --no-print-directory -j4 NPM_OMIT= build .tools/stamp/checkers
 	@tools/test.sh
 
+.PHONY: commands
+commands: build .tools/stamp/checkers ## run each command of a page that make test has no time for, in half an hour
+	node_modules/bats/bin/bats test/commands
+
 .PHONY: vale
 vale: ## hold the texts against the rules in tools/vale with Vale itself, which a C compiler builds in a minute
 	@mkdir -p $(BIN)

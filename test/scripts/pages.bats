@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # What pages tell a reader to type, run as it stands there, with less time. compare.bats has the first commands of the page on
-# comparisons, tune.bats the kernel settings, and load.bats the scripts. Not run are downloads and pushes, the sysctl lines
-# of entry 02, which would change this machine, and whole runs of the lab, whose words alone are read.
+# comparisons, tune.bats the kernel settings, and load.bats the scripts. test/commands has what takes longer: downloads, a
+# contribution and runs of the lab, whose words alone are read here.
 
 bats_require_minimum_version 1.5.0
 load helper
