@@ -22,8 +22,9 @@ import (
 const (
 	leastLoad = 300 * time.Millisecond
 	mostLoad  = time.Second
-	fewest    = 200   // answers that tell anything
-	rarest    = 0.001 // least share of requests that lists a call
+	longest   = 4 * time.Second // until a server that a busy machine slows down gave enough answers
+	fewest    = 200             // answers that tell anything
+	rarest    = 0.001           // least share of requests that lists a call
 )
 
 // Calls adds the system calls that requests of each server make, until one cannot be told of, which a note then says. An
@@ -63,22 +64,27 @@ func callsOf(ctx context.Context, s measure.Subject, v *measure.Visit, length ti
 	}
 	list := func() []int { return s.CPU().PIDs }
 	var answers int64
+	var took time.Duration
 	counts, err := kernel.Count(list, func() error {
-		r, _, err := v.Turn(ctx, 0, length)
-		answers = r.Turn.Requests
-		if err == nil && r.Failed != "" {
-			err = errors.New(r.Failed)
-		} else if err == nil && answers < fewest {
-			err = errors.New("too few answers")
+		for began := time.Now(); answers < fewest; {
+			r, _, err := v.Turn(ctx, 0, length)
+			if answers += r.Turn.Requests; err == nil && r.Failed != "" {
+				err = errors.New(r.Failed)
+			} else if took = time.Since(began); err == nil && answers < fewest && took > longest {
+				err = errors.New("too few answers")
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	// Behind the load, since a server may close connections that are idle.
 	idle, err := kernel.Count(list, func() error {
-		time.Sleep(length)
+		time.Sleep(took)
 		return nil
 	})
 	if err != nil {
