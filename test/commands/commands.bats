@@ -97,6 +97,31 @@ END
   ./linerate version
 }
 
+@test "programs on pages print what the pages say" {
+  local page
+  for page in 15-pushes batch-processor event-cost; do
+    block "journal/$page" "package main" >"$BATS_TEST_TMPDIR/main.go"
+    run go run "$BATS_TEST_TMPDIR/main.go"
+    echo "# $page: $output"
+    case $page in
+      15*) [[ $output =~ ^([0-9]+)" of 10000 lost"$ && ${BASH_REMATCH[1]} -gt 5000 ]] ;;
+      batch*) [[ $output =~ ^([0-9]+)" of 100 ticks taken"$ && ${BASH_REMATCH[1]} -lt 50 ]] ;;
+      event*) [[ $output =~ ^([0-9]+)" bytes a reader"$ && ${BASH_REMATCH[1]} -gt 4000 ]] ;;
+    esac
+  done
+}
+
+@test "the studies of peers and of tips compare two servers" {
+  local page status
+  ln -s "$clone/.tools/bin/fiber_server" "$bin/server"
+  ln -s "$clone/.tools/bin/linerate" "$bin/linerate"
+  for page in peers road; do
+    status=0
+    bash -euo pipefail -c "$(block "journal/$page" "linerate compare" | sed '/^go install/d')" || status=$?
+    [ "$status" -le 1 ]
+  done
+}
+
 @test "entry 02 raises limits, in a network of its own" {
   [ "$(id -u)" = 0 ] && command -v sysctl >/dev/null || skip "it needs root and sysctl"
   unshare --net true || skip "there are no namespaces here"
