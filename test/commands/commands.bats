@@ -22,16 +22,12 @@ setup() {
   cd "$BATS_FILE_TMPDIR" || return
   bin=$BATS_TEST_TMPDIR/bin
   mkdir "$bin"
-  printf '#!/bin/sh\nexec "$@"\n' >"$bin/sudo"
-  chmod +x "$bin/sudo"
+  plain_sudo "$bin"
   PATH=$bin:$PATH
   started=()
 }
 
 teardown() { [ "${#started[@]}" -eq 0 ] || kill "${started[@]}" 2>/dev/null || true; }
-
-# pages lists the pages that show commands. Errata name what is gone.
-pages() { git -C "$root" ls-files README.md CONTRIBUTING.md 'content/*.md' ':!content/errata.md' | sed "s,^,$root/,"; }
 
 @test "a clone builds linerate, then everything" {
   bash -euo pipefail -c "$(block compare "git clone")"
@@ -159,8 +155,7 @@ END
     tail -n 2 "$BATS_TEST_TMPDIR/out"
     # 0: all claims hold; 1: some do not, or are open.
     [ "$status" -le 1 ] && grep -qE '^[0-9]+ of [0-9]+ claims? decided here; [0-9]+ not applicable' "$BATS_TEST_TMPDIR/out" || failed+=("$call: $status")
-  done < <(pages | xargs grep -ohE 'lab run( --(budget|client) [0-9a-z]+| --[a-z]+| [0-9]{2}(-[0-9a-z-]+)?| [a-z]+[0-9a-z]*-[0-9a-z-]+)+' |
-    sed 's/--budget 20m/--budget 2m/' | sort -u)
+  done < <(lab_runs | sed 's/--budget 20m/--budget 2m/')
   printf '%s\n' "${failed[@]}"
   [ "${#failed[@]}" -eq 0 ]
 }

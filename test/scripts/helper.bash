@@ -83,3 +83,21 @@ func main() {
 GO
   (cd "$1" && CGO_ENABLED=0 go build -o server-old main.go && cp server-old server-new && rm main.go)
 }
+
+# pages lists the pages that show commands. Errata name what is gone.
+pages() {
+  local top
+  top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  git -C "$top" ls-files README.md CONTRIBUTING.md 'content/*.md' ':!content/errata.md' | sed "s,^,$top/,"
+}
+
+# lab_runs lists each call of lab run that pages show.
+lab_runs() {
+  pages | xargs grep -ohE 'lab run( --(budget|client) [0-9a-z]+| --[a-z]+| [0-9]{2}(-[0-9a-z-]+)?| [a-z]+[0-9a-z]*-[0-9a-z-]+)+' | sort -u
+}
+
+# plain_sudo puts a sudo into a directory that runs its command as this user.
+plain_sudo() {
+  printf '#!/bin/sh\nexec "$@"\n' >"$1/sudo"
+  chmod +x "$1/sudo"
+}

@@ -22,12 +22,11 @@ setup() {
 cat "$BATS_TEST_TMPDIR/errors"
 [ \$status -lt 3 ] || grep -q 'are the least that tell' "$BATS_TEST_TMPDIR/errors"
 END
-  printf '#!/bin/sh\nexec "$@"\n' >"$bin/sudo"
-  chmod +x "$bin/linerate" "$bin/sudo"
+  chmod +x "$bin/linerate"
+  plain_sudo "$bin"
   PATH=$bin:$PATH
   started=()
-  # Errata name what is gone.
-  mapfile -t pages < <(git ls-files README.md CONTRIBUTING.md 'content/*.md' ':!content/errata.md')
+  mapfile -t pages < <(pages)
 }
 
 teardown() {
@@ -229,8 +228,7 @@ END
     read -ra words <<<"$call"
     run "${words[@]}" nothing
     [[ $output == *'no experiment and no entry "nothing"'* || $output == *"--all: one of these"* ]]
-  done < <(grep -ohE 'lab run( --(budget|client) [0-9a-z]+| --[a-z]+| [0-9]{2}(-[0-9a-z-]+)?| [a-z]+[0-9a-z]*-[0-9a-z-]+)+' \
-    "${pages[@]}" | sort -u)
+  done < <(lab_runs)
   while read -r call; do
     echo "$call"
     read -ra words <<<"$call"

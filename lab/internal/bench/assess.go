@@ -302,14 +302,12 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	default:
 		c.Says = c.Sentence(margin)
 	}
-	var young []string
-	for _, n := range []int{0, i} {
-		if r.Servers[n].young || r.changes(n) != "" {
-			young = append(young, r.Servers[n].Name)
-		}
+	if c.Verdict == compare.Undecided || r.Warmup != nil {
+		return c
 	}
-	if c.Verdict != compare.Undecided && r.Warmup == nil && young != nil {
-		c.Says += fmt.Sprintf("; %s still warmed up, so this is about the first seconds", words.List(young))
+	if young := strict.Filter([]int{0, i}, func(n int) bool { return r.Servers[n].young || r.changes(n) != "" }); len(young) > 0 {
+		c.Says += fmt.Sprintf("; %s still warmed up, so this is about the first seconds",
+			words.List(strict.Map(young, func(n int) string { return r.Servers[n].Name })))
 	}
 	return c
 }

@@ -294,11 +294,11 @@ func (l *looker) settle(ctx context.Context) error {
 // CPU a request. The stretch grows with the time, because a cost that falls slowly changes little within any fixed
 // time. The halves agree within drift, or within what the scatter of single turns explains, if that is small enough.
 // They agree twice in a row, the second time after half as much load again. They do not count before the server gave as
-// many answers as a compiler may wait for, if half of the budget holds those of all servers. What falls by a tenth a second is still
-// taken for warm in one look of ten; its comparison is then of servers of that age, as each block's are.
+// many answers as a compiler may wait for, if half of the budget holds those of all servers. What falls by a tenth a second
+// is still taken for warm in one look of ten; its comparison is then of servers of that age, as each block's are.
 //
 // The server was warm from the first moment on, of some that lie a quarter apart, from which as much load as a short
-// block has cost no more than the latest stretch. A server that is cheaper at first does not warm up. If it is not
+// block has cost no more than the latest stretch. By known or the scatter it may cost more. A server that is cheaper at first does not warm up. If it is not
 // steady at the limit, its blocks decide: they take turns, so servers that change alike have the same age in each pair
 // of slots. Two are never steady if the ratio of their CPU a request goes the same way in block after block, by more
 // than drift, from one half of each to the other. Of such a pair nothing is decided. A warm-up that is given is taken
@@ -307,7 +307,7 @@ const (
 	drift       = 0.03                   // the margin below which nothing is called a difference unless that is asked for
 	chance      = 2                      // standard errors that are no difference
 	surely      = 3                      // standard errors beyond which it is one, at the limit
-	known       = 0.05                   // the standard error above which more load is needed, and what is let pass at the limit
+	known       = 0.05                   // the standard error above which more load is needed, and what is let pass at the limit and of warm load
 	lookSlot    = 100 * time.Millisecond // of the look: its grain
 	shortest    = lookSlot / 2           // warm-up, of a server whose first load costs no more than later load
 	firstTurns  = 12                     // after which a server is judged first

@@ -66,15 +66,16 @@ func callsOf(ctx context.Context, s measure.Subject, v *measure.Visit, length ti
 	var answers int64
 	var took time.Duration
 	counts, err := kernel.Count(list, func() error {
-		for began := time.Now(); answers < fewest; {
+		for began := time.Now(); answers < fewest; took = time.Since(began) {
 			r, _, err := v.Turn(ctx, 0, length)
-			if answers += r.Turn.Requests; err == nil && r.Failed != "" {
-				err = errors.New(r.Failed)
-			} else if took = time.Since(began); err == nil && answers < fewest && took > longest {
-				err = errors.New("too few answers")
-			}
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case r.Failed != "":
+				return errors.New(r.Failed)
+			}
+			if answers += r.Turn.Requests; answers < fewest && time.Since(began) > longest {
+				return errors.New("too few answers")
 			}
 		}
 		return nil
